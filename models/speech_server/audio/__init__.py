@@ -1,0 +1,1 @@
+"""Audio in and out of files and wires: decode, encode, resample."""
