@@ -1,0 +1,1 @@
+"""The script's conversation: what was said, what it means, and what to answer."""
