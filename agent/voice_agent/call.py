@@ -1,0 +1,268 @@
+"""One call from its first to its last second: what ties a session to a room and to a caller."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from livekit import rtc
+from livekit.agents import (
+    CloseEvent,
+    CloseReason,
+    ErrorEvent,
+    JobContext,
+    llm,
+    stt,
+    tts,
+)
+from livekit.agents.voice import SpeechHandle
+
+from voice_agent.appointments import SqliteAppointmentBook
+from voice_agent.assistant import Assistant
+from voice_agent.database import Database
+from voice_agent.handoffs import SqliteHandoffLog
+from voice_agent.opening_hours import OpeningHours
+from voice_agent.personas import Persona, PersonaError, default_persona, load_persona
+from voice_agent.prompt import persona_clock
+from voice_agent.session import create_session, room_options
+from voice_agent.settings import AgentSettings
+from voice_agent.silence import SilenceWatch
+from voice_agent.tools.definition import ToolContext
+from voice_agent.tools.registry import bind_tools
+from voice_agent.turn_metrics import TurnMeter
+from voice_agent.turn_report import TURN_TOPIC, TurnReport
+from voice_agent.typed_text import TypedText
+
+logger = logging.getLogger(__name__)
+
+HANDOFF_ATTRIBUTE = "parley.handoff"
+"""Attribute of the agent's participant: `requested` once a person is wanted."""
+
+ERROR_ATTRIBUTE = "parley.error"
+"""Attribute of the agent's participant: why a call is refused, for the caller's client."""
+
+REFUSAL_S = 2.0
+"""How long a refused caller's client has for reading the reason."""
+
+MAX_METADATA_BYTES = 4096
+"""Largest dispatch metadata that is read."""
+
+VAD_KEY = "vad"
+"""Where prewarming leaves the voice activity detector in `JobProcess.userdata`."""
+
+
+def persona_for(metadata: str, settings: AgentSettings) -> Persona:
+    """Find the persona that a dispatch asks for; the operator's default when it asks for none.
+
+    Args:
+        metadata: JSON object of the dispatch, from a caller's token: not to be trusted.
+        settings: The worker's settings.
+
+    Raises:
+        PersonaError: the metadata is malformed or its persona does not exist.
+    """
+    if not metadata.strip():
+        return default_persona(settings.persona, settings.personas_dir)
+    if len(metadata.encode()) > MAX_METADATA_BYTES:
+        raise PersonaError(f"The dispatch metadata has more than {MAX_METADATA_BYTES} bytes.")
+    try:
+        fields = json.loads(metadata)
+    except (json.JSONDecodeError, RecursionError):
+        raise PersonaError("The dispatch metadata is not JSON.") from None
+    if not isinstance(fields, dict):
+        raise PersonaError("The dispatch metadata is not a JSON object.")
+    name = fields.get("persona")
+    if name is None:
+        return default_persona(settings.persona, settings.personas_dir)
+    if not isinstance(name, str):
+        raise PersonaError("The dispatch metadata's persona is not text.")
+    return load_persona(name, settings.personas_dir)
+
+
+class Call:
+    """A session at work: greets, watches over silence and faults, and hangs up cleanly."""
+
+    def __init__(self, job: JobContext, settings: AgentSettings, persona: Persona) -> None:
+        database = Database(settings.database_path)
+        self._job = job
+        self._settings = settings
+        self._persona = persona
+        self._clock = persona_clock(persona)
+        self._tools = bind_tools(
+            persona.tools,
+            ToolContext(
+                line=self,
+                appointments=SqliteAppointmentBook(database),
+                handoffs=SqliteHandoffLog(database),
+                hours=persona.opening_hours or OpeningHours(),
+                clock=self._clock,
+            ),
+        )
+        self._session = create_session(settings, persona, job.proc.userdata[VAD_KEY], self._tools)
+        self._typed_text = TypedText(job.room, self._on_typed)
+        self._reports: asyncio.Queue[TurnReport] = asyncio.Queue()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._silence = SilenceWatch(
+            self._session,
+            ask=lambda: self._spawn(self._ask_whether_there()),
+            give_up=lambda: self._spawn(self._give_up()),
+        )
+        self._ending = False
+
+    @property
+    def room_name(self) -> str:
+        """Name of the LiveKit room."""
+        return self._job.room.name
+
+    async def start(self) -> None:
+        """Join the room and greet the caller."""
+        session = self._session
+        TurnMeter(self._reports.put_nowait, self._caller_is_present).attach(session)
+        self._silence.attach()
+        session.on("error", self._on_error)
+        session.on("close", self._on_close)
+        self._job.add_shutdown_callback(self._stop)
+        self._typed_text.open()
+        self._spawn(self._send_reports())
+        await session.start(
+            Assistant(self._persona, self._tools, self._clock()),
+            room=self._job.room,
+            room_options=room_options(self._settings),
+            session_host=False,
+            record=False,
+        )
+        logger.info("call started", extra={"persona": self._persona.name})
+
+    async def mark_handoff(self) -> None:
+        """Show in the room that a person is wanted."""
+        if self._job.room.isconnected():
+            await self._job.room.local_participant.set_attributes({HANDOFF_ATTRIBUTE: "requested"})
+
+    def end_after(self, speech: SpeechHandle) -> None:
+        """Hang up once this speech, and the farewell where it held none, is heard."""
+        if not self._ending:
+            self._ending = True
+            speech.add_done_callback(lambda speech: self._spawn(self._hang_up(speech)))
+
+    async def _hang_up(self, last: SpeechHandle | None = None) -> None:
+        if last is None or not any(_is_spoken(item) for item in last.chat_items):
+            await self._say(self._persona.farewell, allow_interruptions=False)
+        self._session.shutdown(drain=True)
+
+    async def _say(self, text: str, *, allow_interruptions: bool = True) -> None:
+        try:
+            speech = self._session.say(text, allow_interruptions=allow_interruptions)
+        except RuntimeError as error:
+            logger.info("nothing said, the session is closing", extra={"reason": str(error)})
+            return
+        await speech.wait_for_playout()
+
+    async def _on_typed(self, text: str) -> None:
+        if self._ending:
+            return
+        self._session.reset_away_timer()
+        try:
+            await self._session.interrupt()
+        except RuntimeError:
+            logger.debug("typed message waits for speech that may not be interrupted")
+        try:
+            self._session.generate_reply(user_input=text)
+        except RuntimeError as error:
+            logger.info("typed message came too late", extra={"reason": str(error)})
+
+    def _caller_is_present(self) -> bool:
+        return bool(self._job.room.remote_participants)
+
+    async def _ask_whether_there(self) -> None:
+        if not self._ending:
+            await self._say(self._persona.silence_prompt)
+            self._silence.asked()
+
+    async def _give_up(self) -> None:
+        if not self._ending:
+            self._ending = True
+            await self._hang_up()
+
+    def _on_error(self, event: ErrorEvent) -> None:
+        error = event.error
+        if error.recoverable:
+            return
+        logger.error("service failed", extra={"service": error.type, "reason": str(error.error)})
+        if error.type == "llm_error":
+            self._spawn(self._say(self._persona.apology))
+        elif error.type == "stt_error":
+            self._spawn(self._say(self._persona.deaf_apology))
+
+    def _on_close(self, event: CloseEvent) -> None:
+        logger.info("call ended", extra={"reason": event.reason.value})
+        if event.reason is not CloseReason.JOB_SHUTDOWN:
+            # a job that is only moved elsewhere leaves the caller in the room; all else hangs up
+            self._job.add_shutdown_callback(self._delete_room)
+            self._job.shutdown(reason=event.reason.value)
+
+    async def _delete_room(self) -> None:
+        await self._job.delete_room()
+
+    async def _send_reports(self) -> None:
+        while True:
+            report = await self._reports.get()
+            if not self._job.room.isconnected():
+                continue
+            try:
+                await self._job.room.local_participant.send_text(
+                    report.model_dump_json(), topic=TURN_TOPIC
+                )
+            except (rtc.StreamError, rtc.ConnectError, RuntimeError) as error:
+                logger.warning("turn report not sent", extra={"reason": str(error)})
+
+    async def _stop(self) -> None:
+        await self._typed_text.close()
+        for model in (self._session.stt, self._session.llm, self._session.tts):
+            # the framework closes streams and leaves the models' connections to us
+            if isinstance(model, stt.STT | llm.LLM | tts.TTS):
+                await model.aclose()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
+
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("task of the call failed", exc_info=error)
+
+
+async def answer(job: JobContext, settings: AgentSettings) -> None:
+    """Serve one job; the entry point of a job process."""
+    try:
+        persona = persona_for(job.job.metadata, settings)
+    except PersonaError as error:
+        await _refuse(job, str(error))
+        return
+    await Call(job, settings, persona).start()
+
+
+async def _refuse(job: JobContext, reason: str) -> None:
+    """Tell the caller's client why nobody answers, and hang up."""
+    logger.error("call refused", extra={"reason": reason})
+    await job.connect()
+    read = asyncio.Event()
+    job.room.on("participant_disconnected", lambda _: read.set())
+    await job.room.local_participant.set_attributes({ERROR_ATTRIBUTE: reason})
+    with suppress(TimeoutError):
+        # a client that reads the reason hangs up by itself
+        await asyncio.wait_for(read.wait(), REFUSAL_S)
+    await job.delete_room()
+    job.shutdown(reason="refused")
+
+
+def _is_spoken(item: object) -> bool:
+    return (
+        isinstance(item, llm.ChatMessage) and item.role == "assistant" and bool(item.text_content)
+    )

@@ -1,0 +1,47 @@
+"""The `parley` command; each subcommand lives beside what it does."""
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+_COMMANDS = {
+    "run": "voice_agent.stack.command",
+    "setup": "voice_agent.stack.command",
+    "doctor": "voice_agent.stack.doctor_command",
+    "call": "voice_agent.caller.command",
+    "bench": "voice_agent.bench_command",
+}
+"""Subcommand → module that holds the function, or the group of commands, of the same name."""
+
+
+class _LazyGroup(TyperGroup):
+    """Imports a subcommand when it is used: `parley doctor` works where WebRTC does not load."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in _COMMANDS:
+            return None
+        found = getattr(import_module(_COMMANDS[cmd_name]), cmd_name)
+        if isinstance(found, typer.Typer):
+            return get_command(found)
+        single = typer.Typer(add_completion=False)
+        single.command(cmd_name)(found)
+        return get_command(single)
+
+
+app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def _parley() -> None:
+    """Parley: a self-hosted voice agent."""
+
+
+def main() -> None:
+    """Entry point of the `parley` command."""
+    app()

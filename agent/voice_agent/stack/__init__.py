@@ -1,0 +1,1 @@
+"""`parley run` and `parley doctor`: every process of one machine, started, watched and stopped."""
