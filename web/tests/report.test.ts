@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { parseReport } from '../src/report';
+
+describe('parseReport', () => {
+  it('reads what the worker sends', () => {
+    const report = parseReport(
+      JSON.stringify({
+        turn: 3,
+        user_text: 'hours?',
+        agent_text: 'We are open.',
+        interrupted: true,
+        stages: {
+          transcription_delay_s: 0.1,
+          end_of_turn_delay_s: 0.2,
+          llm_ttft_s: 0.05,
+          tts_ttfb_s: null,
+          e2e_latency_s: 0.3,
+        },
+      }),
+    );
+    expect(report).toEqual({
+      turn: 3,
+      answers: true,
+      interrupted: true,
+      stages: {
+        transcription_delay_s: 0.1,
+        end_of_turn_delay_s: 0.2,
+        llm_ttft_s: 0.05,
+        tts_ttfb_s: null,
+        e2e_latency_s: 0.3,
+      },
+    });
+  });
+
+  it.each(['', '{', 'null', '[]', '3', '{"turn":"1","stages":{}}', '{"turn":1}'])(
+    'refuses %s',
+    (json) => {
+      expect(parseReport(json)).toBeNull();
+    },
+  );
+
+  it('takes a delay that is no number, or negative, as not measured', () => {
+    const report = parseReport('{"turn":1,"stages":{"llm_ttft_s":"fast","tts_ttfb_s":-1}}');
+    expect(report?.stages.llm_ttft_s).toBeNull();
+    expect(report?.stages.tts_ttfb_s).toBeNull();
+    expect(report?.interrupted).toBe(false);
+  });
+
+  it('tells what is said unasked from an answer', () => {
+    const unasked = parseReport('{"turn":1,"user_text":"","stages":{}}');
+    expect(unasked?.answers).toBe(false);
+  });
+});
