@@ -1,0 +1,226 @@
+"""`parley bench stt`: how many callers the speech server hears at once, and how soon."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import psutil
+import typer
+from rich.console import Console
+
+from bench.stt.benchmark import Benchmark, Peers
+from bench.stt.plan import FULL, QUICK, BadOption, parse_settings, parse_steps
+from bench.stt.recordings import BadRecording, Recording, read_recordings, spoken_recordings
+from bench.stt.report import Report
+from bench.stt.systems import Engine
+from bench.stt.tables import WIDTH, cost_table, latency_table, sustained_table
+from bench.stt.widened_whisper import DIMENSIONS, widened_whisper
+from voice_agent.settings import home_dir
+
+_BAD_INPUT: Final = 2
+_INTERRUPTED: Final = 130
+"""As shells report a command that Ctrl-C ended."""
+
+
+def stt(
+    engine: Annotated[
+        Literal["whisper", "moonshine"],
+        typer.Option(help="What the server decodes with. Peers exist for whisper only."),
+    ] = "whisper",
+    dimensions: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(DIMENSIONS),
+            help="Size of the Whisper made on the spot: full-size matrices, a small vocabulary.",
+        ),
+    ] = "tiny",
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A Whisper in faster-whisper's format in place of the made one.",
+            show_default=False,
+        ),
+    ] = None,
+    recordings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A recorded set: NAME.wav, mono 16 bit, beside its words in NAME.txt.",
+            show_default="spoken by flite",
+        ),
+    ] = None,
+    streams: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,…",
+            help="Callers at once, step by step.",
+            show_default=",".join(map(str, FULL.steps)),
+        ),
+    ] = None,
+    bound: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.05,
+            max=10,
+            help="A step is sustained while 95 % of the finals come within this after the end of "
+            "speech, the 0.1 s of silence before Finalize included.",
+        ),
+    ] = 0.5,
+    talk: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=2,
+            max=600,
+            help="Length of a round.",
+            show_default=f"{FULL.talk_s:g}",
+        ),
+    ] = None,
+    cpu_threads: Annotated[
+        int | None,
+        typer.Option(min=1, max=256, help="Threads of the engines.", show_default="all cores"),
+    ] = None,
+    device: Annotated[
+        Literal["cpu", "cuda"], typer.Option(help="Where every server decodes.")
+    ] = "cpu",
+    peers: Annotated[
+        bool, typer.Option(help="Measure other ways to serve the same model beside ours.")
+    ] = True,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A setting of our server, for example stt_shortest_window_s=6. May be repeated.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="End within a minute: few steps, short rounds.")
+    ] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the result here.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw latency and cost by streams.")
+    ] = None,
+) -> None:
+    """Load the speech server with real-time callers and measure when they are heard.
+
+    Starts the server as a process of its own. Every caller speaks recordings in real time, asks
+    for the final 0.1 s after the last word and is quiet for 1-2 s. Steps go up until 95 % of the
+    finals no longer come within the bound; peers on the same model take turns with ours.
+
+    Exit status: 0 measured; 1 a server failed; 2 the options cannot be used; 130 interrupted. What
+    was measured until then is shown and written all the same.
+    """
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    try:
+        _check_outputs(json_file, plot)
+        plan = (QUICK if quick else FULL).changed(
+            steps=parse_steps(streams) if streams else None, talk_s=talk, bound_s=bound
+        )
+        settings = parse_settings(setting or [])
+        cache = home_dir() / "bench"
+        chosen = _engine(engine, dimensions, model, cache, cpu_threads, device)
+        said = _recordings(recordings, model, engine, cache)
+        benchmark = Benchmark(chosen, said, plan, settings, _peers(peers, quick), cache, console)
+    except (BadOption, BadRecording) as error:
+        _fail(str(error), _BAD_INPUT)
+    except FileNotFoundError as error:
+        _fail(f"{error.filename or error}: not found. The recorded set needs flite: "
+              "apt-get install flite, or --recordings DIR", _BAD_INPUT)  # fmt: skip
+    report = benchmark.report
+    status, failure = 0, ""
+    try:
+        asyncio.run(benchmark.run())
+    except KeyboardInterrupt:
+        status, failure = _INTERRUPTED, "interrupted: the ramp is not complete"
+    except (RuntimeError, OSError, psutil.Error) as error:  # a server did not start, or died
+        status, failure = 1, f"the run broke off: {error}"
+    if failure:
+        report.notes.append(failure)
+    if not report.rounds:
+        _fail(failure, status)
+    _show(console, report)
+    if json_file is not None:
+        json_file.write_text(f"{json.dumps(report.to_json(), indent=2)}\n", encoding="utf-8")
+    if plot is not None:
+        from bench.stt.plot import draw
+
+        draw(report, plot)
+    if failure:
+        _fail(failure, status)
+
+
+def _engine(
+    name: Literal["whisper", "moonshine"],
+    dimensions: str,
+    model: Path | None,
+    cache: Path,
+    cpu_threads: int | None,
+    device: Literal["cpu", "cuda"],
+) -> Engine:
+    threads = cpu_threads or os.cpu_count() or 1
+    if name == "moonshine":
+        return Engine("moonshine", None, threads)
+    try:
+        import faster_whisper  # noqa: F401
+    except ImportError as error:
+        raise BadOption(
+            f"--engine whisper: {error}; install it with: pip install 'parley[whisper]'"
+        ) from error
+    if dimensions not in DIMENSIONS:
+        raise BadOption(f"--dimensions {dimensions}: choose from {', '.join(DIMENSIONS)}")
+    if model is not None and not (model / "model.bin").is_file():
+        raise BadOption(f"--model {model}: no model.bin in it")
+    return Engine("whisper", model or widened_whisper(dimensions, cache), threads, device)
+
+
+def _recordings(
+    folder: Path | None, model: Path | None, engine: str, cache: Path
+) -> list[Recording]:
+    if folder is not None:
+        return read_recordings(folder)
+    return spoken_recordings(
+        "micro" if engine == "whisper" and model is None else "ordinary", cache
+    )
+
+
+def _peers(wanted: bool, quick: bool) -> Peers:
+    if not wanted:
+        return "none"
+    return "best" if quick else "all"
+
+
+def _check_outputs(json_file: Path | None, plot: Path | None) -> None:
+    for option, path in (("--json", json_file), ("--plot", plot)):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise BadOption(f"{option} {path}: no such directory, or not a file")
+    if plot is not None:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise BadOption(f"--plot: {error}; install it with: pip install matplotlib") from error
+
+
+def _show(console: Console, report: Report) -> None:
+    for table in (latency_table(report), cost_table(report)):
+        console.print(table)
+    for name, description in report.systems.items():
+        console.print(f"[bold]{name}[/]: {description}")
+    for note in (*report.notes, *report.doubts()):
+        console.print(f"[yellow]note[/] {note}")
+    console.print(sustained_table(report))
+    for name, value in report.summary().items():
+        if not isinstance(value, dict):
+            shown = f"{value:.3f}" if isinstance(value, float) else value
+            console.print(f"{name:32} {shown}")
+
+
+def _fail(message: str, status: int) -> Any:
+    typer.secho(message, fg="red", err=True)
+    raise typer.Exit(status)
