@@ -1,0 +1,50 @@
+"""The tiny Orpheus: trained where tests need it, spoken by a real server in vLLM's environment."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.speech_server_process import SpeechServer, speech_server_process
+from tests.tiny_voice import FOLDER, SNAC_FOLDER
+
+_ROOT = Path(__file__).parents[1]
+_SCRIPT = FOLDER / "make_llama.py"
+_ARTIFACTS = _ROOT / "tests" / "artifacts"
+
+PYTHON = Path(os.environ.get("PARLEY_TEST_VLLM", _ROOT / ".venv-vllm")) / "bin" / "python"
+"""The interpreter of vLLM's environment."""
+MISSING = (
+    f"vLLM's environment is not installed ({PYTHON.parents[1]}): `make .venv-vllm/.installed`,"
+    " or name one with PARLEY_TEST_VLLM"
+)
+_BUILD_TIMEOUT_S = 400.0
+_START_TIMEOUT_S = 300.0
+"""vLLM on a CPU needs 40 to 80 s."""
+
+
+def llama() -> Path:
+    """The directory of the tiny language model; trained when it is not there yet (a minute)."""
+    made_of = hashlib.sha256(_SCRIPT.read_bytes() + (FOLDER / "codes.json").read_bytes())
+    folder = _ARTIFACTS / f"tiny-llama-{made_of.hexdigest()[:16]}"
+    if not (folder / "tokenizer.json").is_file():
+        subprocess.run([PYTHON, _SCRIPT, folder], check=True, timeout=_BUILD_TIMEOUT_S)
+    return folder
+
+
+@contextmanager
+def tiny_orpheus_server(**settings: str) -> Iterator[SpeechServer]:
+    """Serve text to speech with the tiny voice."""
+    wanted = {
+        "tts_engine": "orpheus",
+        "tts_model": str(llama()),
+        "tts_snac": str(SNAC_FOLDER),
+        "tts_memory_share": "0.1",
+        **settings,
+    }
+    with speech_server_process(
+        ("tts",), python=str(PYTHON), start_timeout_s=_START_TIMEOUT_S, **wanted
+    ) as server:
+        yield server

@@ -1,0 +1,339 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from livekit import rtc
+from livekit.agents import (
+    AgentStateChangedEvent,
+    APIConnectionError,
+    CloseEvent,
+    CloseReason,
+    UserStateChangedEvent,
+    llm,
+    stt,
+)
+from livekit.agents.voice import SpeechHandle
+from livekit.agents.voice.events import ConversationItemAddedEvent, ErrorEvent, SpeechCreatedEvent
+
+from voice_agent import call as call_module
+from voice_agent.call import ERROR_ATTRIBUTE, HANDOFF_ATTRIBUTE, Call, answer, persona_for
+from voice_agent.personas import PersonaError, load_persona
+from voice_agent.settings import AgentSettings
+from voice_agent.turn_report import TURN_TOPIC, TurnReport
+
+PERSONA = load_persona("front_desk")
+
+
+class StubSession(rtc.EventEmitter[Any]):
+    """Records what the call does with its session; says everything at once."""
+
+    stt = llm = tts = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[tuple[str, bool]] = []
+        self.asked: list[str] = []
+        self.start_options: dict[str, Any] = {}
+        self.interruptible = True
+        self.away_timer_resets = 0
+        self.shut_down = asyncio.Event()
+        self.spoke = asyncio.Event()
+
+    async def start(self, agent: Any, **options: Any) -> None:
+        self.start_options = options
+
+    def say(self, text: str, *, allow_interruptions: bool = True) -> SpeechHandle:
+        if self.shut_down.is_set():
+            raise RuntimeError("closing")
+        self.said.append((text, allow_interruptions))
+        handle = SpeechHandle.create()
+        handle._mark_done()
+        self.spoke.set()
+        return handle
+
+    async def interrupt(self) -> None:
+        if not self.interruptible:
+            raise RuntimeError("not interruptible")
+
+    def generate_reply(self, *, user_input: str) -> None:
+        self.asked.append(user_input)
+
+    def reset_away_timer(self) -> None:
+        self.away_timer_resets += 1
+
+    def shutdown(self, *, drain: bool) -> None:
+        assert drain
+        self.shut_down.set()
+
+
+class StubRoom(rtc.EventEmitter[Any]):
+    name = "room-1"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attributes: dict[str, str] = {}
+        self.attributes_set = asyncio.Event()
+        self.sent: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+        self.local_participant = self
+        self.remote_participants: dict[str, Any] = {"caller": object()}
+        self.handlers: dict[str, Callable[..., None]] = {}
+
+    def isconnected(self) -> bool:
+        return True
+
+    def register_text_stream_handler(self, topic: str, handler: Callable[..., None]) -> None:
+        self.handlers[topic] = handler
+
+    def unregister_text_stream_handler(self, topic: str) -> None:
+        del self.handlers[topic]
+
+    async def set_attributes(self, attributes: dict[str, str]) -> None:
+        self.attributes.update(attributes)
+        self.attributes_set.set()
+
+    async def send_text(self, text: str, *, topic: str) -> None:
+        await self.sent.put((topic, text))
+
+
+class StubJob:
+    def __init__(self, metadata: str = "") -> None:
+        self.room = StubRoom()
+        self.job = SimpleNamespace(metadata=metadata)
+        self.proc = SimpleNamespace(userdata={"vad": None})
+        self.shutdown_callbacks: list[Callable[[], Awaitable[None]]] = []
+        self.shutdown_reason: str | None = None
+        self.room_deleted = False
+        self.connected = False
+
+    def add_shutdown_callback(self, callback: Callable[[], Awaitable[None]]) -> None:
+        self.shutdown_callbacks.append(callback)
+
+    def shutdown(self, reason: str) -> None:
+        self.shutdown_reason = reason
+
+    async def connect(self) -> None:
+        self.connected = True
+
+    async def delete_room(self) -> None:
+        self.room_deleted = True
+
+    async def finish(self) -> None:
+        for callback in self.shutdown_callbacks:
+            await callback()
+
+
+class Bench:
+    def __init__(self, job: StubJob, session: StubSession, call: Call) -> None:
+        self.job = job
+        self.session = session
+        self.call = call
+
+    def caller_is(self, state: Any) -> None:
+        self.session.emit(
+            "user_state_changed", UserStateChangedEvent(old_state="listening", new_state=state)
+        )
+
+    def agent_is(self, state: Any) -> None:
+        self.session.emit(
+            "agent_state_changed", AgentStateChangedEvent(old_state="listening", new_state=state)
+        )
+
+    async def settled(self) -> None:
+        """Until the call has no work in hand but waiting for reports."""
+        while len(self.call._tasks) > 1:
+            await asyncio.wait(self.call._tasks, return_when=asyncio.FIRST_COMPLETED)
+
+    async def next_words(self) -> str:
+        await asyncio.wait_for(self.session.spoke.wait(), 5)
+        self.session.spoke.clear()
+        return self.session.said[-1][0]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> AgentSettings:
+    return AgentSettings(database=tmp_path / "appointments.db")
+
+
+@pytest.fixture
+async def bench(settings: AgentSettings, monkeypatch: pytest.MonkeyPatch) -> Any:
+    session, job = StubSession(), StubJob()
+    monkeypatch.setattr(call_module, "create_session", lambda *_: session)
+    call = Call(job, settings, PERSONA)  # type: ignore[arg-type]
+    await call.start()
+    yield Bench(job, session, call)
+    await job.finish()
+
+
+async def test_nothing_is_recorded_and_nobody_controls_the_session(bench: Bench) -> None:
+    options = bench.session.start_options
+    assert options["record"] is False
+    assert options["session_host"] is False
+    assert options["room_options"].text_input is False
+
+
+async def test_a_silent_caller_is_asked_once_and_then_let_go(bench: Bench) -> None:
+    bench.caller_is("away")
+    assert await bench.next_words() == PERSONA.silence_prompt
+    bench.caller_is("listening")
+    bench.caller_is("away")
+    assert await bench.next_words() == PERSONA.farewell
+    await asyncio.wait_for(bench.session.shut_down.wait(), 5)
+    assert bench.session.away_timer_resets == 1
+    bench.caller_is("away")
+    assert len(bench.session.said) == 2
+
+
+async def test_a_call_that_is_ending_asks_nothing(bench: Bench) -> None:
+    bench.call.end_after(SpeechHandle.create())
+    bench.caller_is("away")
+    await bench.settled()
+    assert bench.session.said == []
+
+
+@pytest.mark.parametrize("sign", ["speech", "text"])
+async def test_a_caller_who_is_back_is_asked_again_next_time(bench: Bench, sign: str) -> None:
+    bench.caller_is("away")
+    assert await bench.next_words() == PERSONA.silence_prompt
+    if sign == "speech":
+        bench.caller_is("speaking")
+    else:
+        item = llm.ChatMessage(role="user", content=["still here"])
+        bench.session.emit("conversation_item_added", ConversationItemAddedEvent(item=item))
+    bench.agent_is("speaking")
+    bench.caller_is("away")
+    assert await bench.next_words() == PERSONA.silence_prompt
+    assert not bench.session.shut_down.is_set()
+
+
+async def test_a_goodbye_of_the_models_own_is_not_said_twice(bench: Bench) -> None:
+    speech = SpeechHandle.create()
+    bench.call.end_after(speech)
+    assert not bench.session.shut_down.is_set()
+    speech._item_added([llm.ChatMessage(role="assistant", content=["Goodbye!"])])
+    speech._mark_done()
+    await asyncio.wait_for(bench.session.shut_down.wait(), 5)
+    assert bench.session.said == []
+
+
+async def test_a_model_that_hangs_up_without_a_word_says_goodbye_all_the_same(
+    bench: Bench,
+) -> None:
+    speech = SpeechHandle.create()
+    bench.call.end_after(speech)
+    bench.call.end_after(speech)
+    speech._mark_done()
+    await asyncio.wait_for(bench.session.shut_down.wait(), 5)
+    assert bench.session.said == [(PERSONA.farewell, False)]
+
+
+@pytest.mark.parametrize(
+    ("reason", "hung_up"),
+    [
+        (CloseReason.USER_INITIATED, True),
+        (CloseReason.ERROR, True),
+        (CloseReason.PARTICIPANT_DISCONNECTED, True),
+        (CloseReason.JOB_SHUTDOWN, False),
+    ],
+)
+async def test_the_room_closes_with_the_session_unless_the_job_moves(
+    bench: Bench, reason: CloseReason, hung_up: bool
+) -> None:
+    bench.session.emit("close", CloseEvent(reason=reason))
+    await bench.job.finish()
+    assert bench.job.room_deleted is hung_up
+    assert (bench.job.shutdown_reason is not None) is hung_up
+    bench.job.shutdown_callbacks.clear()
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(llm.LLMError, PERSONA.apology), (stt.STTError, PERSONA.deaf_apology)],
+)
+async def test_a_failed_service_is_apologised_for(bench: Bench, kind: Any, words: str) -> None:
+    def error(*, recoverable: bool) -> ErrorEvent:
+        failure = kind(
+            timestamp=0.0, label="x", error=APIConnectionError("refused"), recoverable=recoverable
+        )
+        return ErrorEvent(error=failure, source=None)
+
+    bench.session.emit("error", error(recoverable=True))
+    assert bench.session.said == []
+    bench.session.emit("error", error(recoverable=False))
+    assert await bench.next_words() == words
+
+
+async def test_a_person_wanted_is_shown_in_the_room(bench: Bench) -> None:
+    await bench.call.mark_handoff()
+    assert bench.job.room.attributes == {HANDOFF_ATTRIBUTE: "requested"}
+
+
+async def test_turns_are_reported_to_the_callers_client(bench: Bench) -> None:
+    speech = SpeechHandle.create()
+    bench.session.emit(
+        "speech_created",
+        SpeechCreatedEvent(speech_handle=speech, user_initiated=True, source="say"),
+    )
+    speech._item_added([llm.ChatMessage(role="assistant", content=["Hello."])])
+    speech._mark_done()
+    topic, text = await asyncio.wait_for(bench.job.room.sent.get(), 5)
+    assert topic == TURN_TOPIC
+    assert TurnReport.model_validate_json(text).agent_text == "Hello."
+
+
+@pytest.mark.parametrize("interruptible", [True, False])
+async def test_typed_text_is_answered_even_over_a_sentence_that_must_end(
+    bench: Bench, interruptible: bool
+) -> None:
+    bench.session.interruptible = interruptible
+    await bench.call._on_typed("What are your hours?")
+    assert bench.session.asked == ["What are your hours?"]
+
+
+async def test_nothing_is_left_behind(bench: Bench) -> None:
+    before = asyncio.all_tasks()
+    await bench.job.finish()
+    bench.job.shutdown_callbacks.clear()
+    assert bench.job.room.handlers == {}
+    assert len(asyncio.all_tasks()) < len(before)
+
+
+@pytest.mark.parametrize("metadata", ["", "  ", "{}", '{"persona": "front_desk", "extra": 1}'])
+def test_a_dispatch_gets_its_persona(settings: AgentSettings, metadata: str) -> None:
+    assert persona_for(metadata, settings) == PERSONA
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "{",
+        "[]",
+        '"front_desk"',
+        "null",
+        '{"persona": 7}',
+        '{"persona": "../front_desk"}',
+        '{"persona": "nobody"}',
+        "[" * 100_000,
+        "[" * 4000,
+        '{"persona": "' + "x" * 5000 + '"}',
+    ],
+)
+def test_a_dispatch_from_a_caller_is_not_trusted(settings: AgentSettings, metadata: str) -> None:
+    with pytest.raises(PersonaError) as caught:
+        persona_for(metadata, settings)
+    assert len(str(caught.value)) < 300
+
+
+async def test_a_refused_caller_is_told_why(settings: AgentSettings) -> None:
+    job = StubJob('{"persona": "nobody"}')
+    refusal = asyncio.create_task(answer(job, settings))  # type: ignore[arg-type]
+    await asyncio.wait_for(job.room.attributes_set.wait(), 5)
+    assert not job.room_deleted
+    job.room.emit("participant_disconnected", None)
+    await refusal
+    assert "no persona 'nobody'" in job.room.attributes[ERROR_ATTRIBUTE]
+    assert job.connected
+    assert job.room_deleted
+    assert job.shutdown_reason == "refused"

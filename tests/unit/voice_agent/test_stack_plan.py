@@ -1,0 +1,121 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from voice_agent.settings import RunSettings, setting_faults
+from voice_agent.stack import plan as plan_module
+from voice_agent.stack.errors import StackError
+from voice_agent.stack.livekit_server import LiveKitServer
+from voice_agent.stack.model_probe import LanguageModel
+from voice_agent.stack.plan import StackPlan, port_wishes, script_model, uses_own_livekit
+from voice_agent.stack.processes import Program
+
+PORTS = {
+    "PARLEY_WEB_PORT": 1,
+    "PARLEY_LIVEKIT_PORT": 2,
+    "PARLEY_LIVEKIT_UDP_PORT": 3,
+    "PARLEY_SPEECH_PORT": 4,
+    "PARLEY_LANGUAGE_PORT": 5,
+    "PARLEY_WORKER_PORT": 6,
+}
+MODEL = LanguageModel("http://10.0.0.1:8000/v1", "qwen3", "found", "vLLM")
+PLAN = StackPlan(
+    home=Path("/home-folder"),
+    ports=PORTS,
+    livekit_url="ws://127.0.0.1:2",
+    speech_url="http://127.0.0.1:4",
+    language_model=script_model(5),
+    livekit_server=LiveKitServer(("/bin/livekit-server",), "1.13.5", "PATH"),
+    livekit_config=Path("/home-folder/livekit.yaml"),
+    environment={"PATH": "/bin", "PARLEY_PERSONA": "front_desk", "LIVEKIT_CONFIG": "other"},
+    credentials=("key", "s" * 32),
+)
+
+
+@pytest.fixture(autouse=True)
+def settings_of_this_test_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("PARLEY_LIVEKIT_URL", "LIVEKIT_URL", "PARLEY_SPEECH_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def programs(plan: StackPlan) -> dict[str, Program]:
+    return {program.name: program for program in plan.programs()}
+
+
+def test_everything_is_started_and_the_worker_last() -> None:
+    names = [program.name for program in PLAN.programs()]
+    assert names == ["livekit", "speech", "responder", "web", "worker"]
+
+
+def test_a_model_takes_the_place_of_the_script() -> None:
+    started = programs(replace(PLAN, language_model=MODEL))
+    assert "responder" not in started
+    assert started["worker"].environment["PARLEY_LLM_URL"] == MODEL.url
+    assert started["web"].environment["PARLEY_LLM_MODEL"] == MODEL.model
+
+
+def test_every_program_is_told_the_same_addresses_and_home() -> None:
+    for name, program in programs(PLAN).items():
+        if name != "livekit":
+            assert program.environment["PARLEY_HOME"] == "/home-folder"
+            assert program.environment["LIVEKIT_URL"] == "ws://127.0.0.1:2"
+            assert program.environment["PARLEY_SPEECH_URL"] == "http://127.0.0.1:4"
+            assert program.environment["PARLEY_PERSONA"] == "front_desk"
+
+
+def test_livekit_variables_of_the_user_do_not_change_our_server() -> None:
+    livekit = programs(PLAN)["livekit"]
+    assert not [name for name in livekit.environment if name.startswith("LIVEKIT_")]
+    assert livekit.environment["PATH"] == "/bin"
+
+
+def test_the_worker_is_ready_only_once_it_is_registered() -> None:
+    worker = programs(PLAN)["worker"]
+    assert worker.ready_line is not None
+    assert worker.ready_line.search('{"message": "registered worker", "id": "AW_1"}')
+    assert not worker.ready_line.search('{"message": "starting worker"}')
+
+
+def test_servers_that_run_elsewhere_are_not_started() -> None:
+    settings = RunSettings(livekit_url="wss://media.example", speech_url="http://gpu:8090")
+    assert not uses_own_livekit(settings)
+    wished = {wish.setting for wish in port_wishes(settings)}
+    assert wished.isdisjoint({"PARLEY_LIVEKIT_PORT", "PARLEY_LIVEKIT_UDP_PORT"})
+    assert "PARLEY_SPEECH_PORT" not in wished
+    ports = {name: port for name, port in PORTS.items() if name != "PARLEY_SPEECH_PORT"}
+    started = programs(replace(PLAN, ports=ports, livekit_server=None, livekit_config=None))
+    assert list(started) == ["responder", "web", "worker"]
+
+
+def test_the_metrics_page_can_be_off() -> None:
+    on = {wish.setting for wish in port_wishes(RunSettings())}
+    off = {wish.setting for wish in port_wishes(RunSettings(worker_metrics_port=0))}
+    assert on - off == {"PARLEY_WORKER_METRICS_PORT"}
+    assert PLAN.metrics_url is None
+
+
+def test_outside_a_checkout_it_says_where_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "AGENT_SCRIPT", Path("/nowhere/agent.py"))
+    with pytest.raises(StackError, match=r"/nowhere/agent\.py"):
+        PLAN.programs()
+
+
+def test_secrets_are_not_shown_where_a_program_is() -> None:
+    assert "s" * 32 not in repr(PLAN.programs())
+    assert "s" * 32 not in repr(PLAN)
+
+
+def test_the_script_says_that_it_is_one() -> None:
+    assert "not a language model" in script_model(5).describe()
+    assert "qwen3" in MODEL.describe()
+
+
+def test_wrong_settings_are_named_by_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARLEY_WEB_PORT", "99999")
+    with pytest.raises(ValidationError) as raised:
+        RunSettings()
+    faults = list(setting_faults(raised.value))
+    assert [name for name, _ in faults] == ["PARLEY_WEB_PORT"]
