@@ -35,7 +35,7 @@ run: installed ## Start everything on this machine and say where to talk with it
 
 ##@ Before a change goes in
 .PHONY: check
-check: $(VENV)/.dev ## Lint, types, import rules, unit tests (under 2 minutes)
+check: $(VENV)/.dev voice ## Lint, types, import rules, unit tests (under 2 minutes)
 	$(BIN)/ruff check $(RUFF_PATHS)
 	$(BIN)/ruff format --check $(RUFF_PATHS)
 	$(BIN)/mypy
@@ -43,7 +43,7 @@ check: $(VENV)/.dev ## Lint, types, import rules, unit tests (under 2 minutes)
 	$(BIN)/pytest tests/unit -q
 
 .PHONY: test
-test: check test-tools $(PIPECAT)/.installed $(PAGE) ## `check`, then everything with real servers, calls and a browser
+test: test-tools check $(PIPECAT)/.installed $(PAGE) ## `check`, then everything with real servers, calls and a browser
 	@$(BIN)/parley setup
 	cd web && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; } && npm test
 	$(BIN)/pytest tests/contract tests/e2e
