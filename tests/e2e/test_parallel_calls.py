@@ -22,7 +22,12 @@ pytestmark = pytest.mark.timeout(320)  # the first test of a session starts the 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls and what for. No two share a word that the recogniser could mix up."""
+    """Who calls and what for. No two share a word that the recogniser could mix up.
+
+    The wording is one that the built-in recogniser reads rightly after Opus, also when the line
+    stutters: of 56 such calls 56. It takes "book an appointment" for "but can't appoint" in one of
+    ten and then loses the day beside it.
+    """
 
     name: str
     day: str
@@ -32,7 +37,7 @@ class Caller:
 
 CALLERS = (
     Caller("Alice Brown", "Wednesday", "nine thirty", "09:30"),
-    Caller("David Green", "Thursday", "eleven o'clock", "11:00"),
+    Caller("David Green", "Monday", "four thirty", "16:30"),
     Caller("Susan White", "Friday", "one thirty", "13:30"),
 )
 
@@ -55,13 +60,22 @@ async def call(stack: Stack, caller: Caller, recording: Recording) -> CallReport
         recorded(
             folder,
             f"{caller.time}-book",
-            f"I would like to book an appointment on {caller.day} at {caller.spoken_time}. "
-            f"My name is {caller.name}.",
+            f"Hello, my name is {caller.name}. "
+            f"I would like an appointment on {caller.day} at {caller.spoken_time}.",
         ),
         recorded(folder, f"{caller.time}-when", "When is my appointment?"),
     ]
     ticket = await fetch_ticket(stack.web_url, TokenRequest())
     return await hold_conversation(ticket, lines, Limits(), recording=recording)
+
+
+def spoken_in(reports: list[CallReport]) -> str:
+    """What was heard and answered, a line each, for a failed test to show."""
+    return "\n".join(
+        f"{report.room} {turn.turn}: {turn.heard_by_agent!r} -> {turn.reply!r}"
+        for report in reports
+        for turn in report.turns
+    )
 
 
 async def test_three_callers_at_once_keep_their_own_conversation(
@@ -77,7 +91,7 @@ async def test_three_callers_at_once_keep_their_own_conversation(
     booked = bookings(stack)
     printed = [" ".join(turn.reply for turn in report.turns) for report in reports]
     for caller, words in zip(CALLERS, printed, strict=True):
-        assert (caller.name, caller.time) in booked, [report.turns for report in reports]
+        assert (caller.name, caller.time) in booked, spoken_in(reports)
         assert caller.day in words
         assert not [other for other in CALLERS if other is not caller and other.day in words]
     for recording, words in zip(recordings, printed, strict=True):
