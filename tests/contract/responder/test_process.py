@@ -56,3 +56,19 @@ async def test_the_module_serves_and_stops_on_sigterm() -> None:
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+async def test_a_wrong_setting_ends_in_one_clear_line() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "language_server",
+        env={"PARLEY_LANGUAGE_PORT": "99999", "PATH": ""},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        _, said_last = await process.communicate()
+    assert process.returncode == 2
+    assert said_last.decode().splitlines() == [
+        "responder: PARLEY_LANGUAGE_PORT: Input should be less than or equal to 65535"
+    ]
