@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from language_server.app import create_app
 from language_server.settings import LanguageServerSettings
 
-
 WRONG_USAGE = 2
 """Exit status for a setting that will not do."""
 

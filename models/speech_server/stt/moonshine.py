@@ -1,6 +1,5 @@
 """Moonshine tiny-en: the built-in engine. English, CPU, model inside the wheel, no word times."""
 
-import os
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,10 +23,6 @@ _CUT_SEARCH_S: Final = 5.0
 _QUIET_TAIL_SAMPLES: Final = round(0.2 * SAMPLE_RATE_HZ)
 """Digital silence put behind the audio. Measured on 96 sentences that end 60 ms after their last
 sound: 5.8 % of the words wrong without, 4.9 % with 0.2 s, 4.6 % with 0.4 s."""
-_SINGLE_THREAD: Final = "MOONSHINE_ORT_SINGLE_THREAD"
-"""Makes the library read with one thread. Measured on 2 cores, 5.4 s of speech: 0.17 s with one
-thread and 0.15 s with two, which spend 0.29 s of processor time, wait for each other at every step,
-and need 0.5 to 12 s when other work keeps the cores busy; one thread then needs 0.3 to 0.5 s."""
 _SILENT_PEAK: Final = 1e-3
 """Audio that never exceeds this (-60 dBFS) holds no speech; the model would answer "You"."""
 
@@ -45,7 +40,6 @@ class MoonshineEngine:
 
     def load(self) -> None:
         """Load the model and run it once."""
-        os.environ.setdefault(_SINGLE_THREAD, "1")
         path = str(get_model_path("tiny-en"))
         self._transcriber = Transcriber(path, model_arch=ModelArch.TINY, options=_OPTIONS)
         noise = np.random.default_rng(0).normal(0.0, 0.05, SAMPLE_RATE_HZ)
