@@ -96,7 +96,8 @@ async def test_the_recorded_conversation_books_an_appointment(stack: Stack, tmp_
     assert all(turn["voice_to_voice_s"] is not None for turn in turns)
     assert all(turn["reply"] for turn in turns)
     assert "automated" in result.report["greeting"]["reply"]
-    assert ("Peter Miller", "15:30") in bookings(stack), turns
+    heard = "\n".join(f"{turn['heard_by_agent']!r} -> {turn['reply']!r}" for turn in turns)
+    assert ("Peter Miller", "15:30") in bookings(stack), heard
     heard = transcribe(stack, agent_side(result.recording, tmp_path))
     assert any(time in heard for time in ("half past three", "three thirty", "3:30", "330", "3.30"))
     for heading in ("Voice to voice", "median", "maximum"):

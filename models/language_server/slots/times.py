@@ -24,12 +24,13 @@ _HOMOPHONES = (
     (re.compile(rf"\b({_BEFORE_TIME}) (?:to|too)\b(?=$| {_AFTER_TIME}\b)"), r"\1 two"),
     (re.compile(rf"\b({_BEFORE_TIME}) ate\b"), r"\1 eight"),
     (re.compile(rf"\b({_BEFORE_TIME}) won\b"), r"\1 one"),
+    (re.compile(rf"\belephant(?= {_AFTER_TIME}\b)"), "eleven"),
 )
 _SPELLINGS = (
     (re.compile(r"\b(the|that|this|which|first|last|other|second) one\b"), r"\1 it"),
     (re.compile(r"\b(?:passed|pass|pasts)\b"), "past"),
     (re.compile(r"\b(?:have|hath|hav|half a|hoff) past\b"), "half past"),
-    (re.compile(r"\b(?:o clock|o'clock|a clock|clock)\b"), "oclock"),
+    (re.compile(r"\b(?:o clock|o'clock|a clock|clock|[ae]c+[kl]+[aeu]ck)\b"), "oclock"),
     (re.compile(r"\b(?:a quarter|quarters|court of|quarter of)\b"), "quarter"),
 )
 

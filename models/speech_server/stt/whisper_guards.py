@@ -8,9 +8,7 @@ it was trained on it may not know when to stop. No single sign is enough:
   Supervision" (arXiv:2212.04356), section 4.5; the numbers are also OpenAI's defaults.
 - *Log probability* below -1.0: unsure. Same source.
 - *Compression ratio* above 2.4 (bytes of the text to bytes after zlib): repetitive. Same source.
-- *Repetition*: one phrase many times in a row, and its removal. Source: Baranski et al. 2025,
-  "Investigation of Whisper ASR Hallucinations Induced by Non-Speech Audio" (arXiv:2501.11378),
-  where it is called delooping.
+- *Repetition*: one phrase many times in a row; see `loops`.
 - *Length against duration*: more text than anybody can say in the time. Source: Coupé et al. 2019,
   "Different languages, similar encoding efficiency" (doi:10.1126/sciadv.aaw2594): speakers of 17
   languages stay below about 9 syllables a second; with 3 characters a syllable and the spaces
@@ -21,16 +19,14 @@ import re
 import zlib
 from typing import Final, Literal
 
+from speech_server.stt.loops import without_loops
+
 NO_SPEECH_PROBABILITY: Final = 0.6
 LOG_PROBABILITY: Final = -1.0
 COMPRESSION_RATIO: Final = 2.4
 MAX_CHARS_PER_S: Final = 30.0
 _FREE_CHARS: Final = 6
 """What may be said "in no time": the ends of a word lie outside of what was cut as speech."""
-_LOOP_WORDS: Final = ((1, 8), (2, 5), (4, 3))
-"""(words of a phrase, times in a row from which it is a loop). Phone numbers hold one digit several
-times and callers say "no, no, no"; nobody says four words three times over."""
-_LONGEST_PHRASE: Final = 20
 _LOOP_OF_CHARACTERS: Final = re.compile(r"(.{1,30}?)\1{7,}", re.DOTALL)
 """For scripts that put no spaces between words."""
 
@@ -100,33 +96,3 @@ def compression_ratio(text: str) -> float:
 def is_too_long(text: str, duration_s: float) -> bool:
     """Whether nobody could say the text in this many seconds."""
     return len(text) > _FREE_CHARS + MAX_CHARS_PER_S * duration_s
-
-
-def without_loops(text: str) -> str:
-    """The text with every loop cut to one round; the text itself where there is none."""
-    words = text.split()
-    keys = [re.sub(r"\W+", "", word).lower() or word for word in words]
-    kept: list[str] = []
-    position = 0
-    while position < len(words):
-        length, rounds = _loop_at(keys, position)
-        kept += words[position : position + length]
-        position += length * rounds
-    return text if len(kept) == len(words) else " ".join(kept)
-
-
-def _loop_at(words: list[str], start: int) -> tuple[int, int]:
-    """Words of the phrase that loops from here and its rounds; (1, 1) where none does."""
-    left = len(words) - start
-    for length in range(1, min(_LONGEST_PHRASE, left // 2) + 1):
-        phrase = words[start : start + length]
-        rounds = 1
-        while words[start + rounds * length : start + (rounds + 1) * length] == phrase:
-            rounds += 1
-        if rounds >= _rounds_of_a_loop(length):
-            return length, rounds
-    return 1, 1
-
-
-def _rounds_of_a_loop(length: int) -> int:
-    return min(rounds for words, rounds in _LOOP_WORDS if words <= length)

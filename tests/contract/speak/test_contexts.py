@@ -134,7 +134,7 @@ async def test_text_that_waits_is_spoken_after_the_buffer_delay(ws: ClientConnec
 
 
 async def test_contexts_share_a_socket(ws: ClientConnection) -> None:
-    said = {"a": "Good morning, this is the first one.", "b": "And this is another voice."}
+    said = {"a": "Good morning, this is the first one.", "b": "I can help you with that."}
     for context_id, voice in (("a", "slt"), ("b", "rms")):
         await send(ws, generate(context_id, said[context_id], voice={"mode": "id", "id": voice}))
     messages: dict[str, list[dict[str, Any]]] = {"a": [], "b": []}

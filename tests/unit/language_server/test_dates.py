@@ -47,6 +47,8 @@ MONDAY = datetime.date(2026, 11, 23)
         ("wensday", "2026-11-25"),
         ("wednessday", "2026-11-25"),
         ("thirst day", "2026-11-26"),
+        ("on thirsty", "2026-11-26"),
+        ("Menton Tuesie", "2026-11-24"),
         ("not Tuesday, Wednesday", "2026-11-25"),
         ("move my Tuesday appointment to Thursday", "2026-11-26"),
     ],

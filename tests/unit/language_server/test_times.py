@@ -36,6 +36,8 @@ def clock(text: str) -> datetime.time:
         ("15:30", "15:30"),
         ("at three", "15:00"),
         ("at three o'clock", "15:00"),
+        ("on Thursday at Elephant Eckluck", "11:00"),
+        ("at elephant thirty", "11:30"),
         ("nine oh five", "09:05"),
         ("at noon", "12:00"),
         ("eight in the morning", "08:00"),

@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from speech_server.stt.loops import without_loops
 from speech_server.stt.whisper_guards import (
     compression_ratio,
     doubt,
     is_silence,
     is_too_long,
     settle,
-    without_loops,
 )
 
 SENTENCE = "Please increase that limit five times."
