@@ -1,7 +1,7 @@
 """What a text-to-speech engine is: one segment of text in, a stream of PCM out."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +34,9 @@ class Segment:
     """Speaking rate, 1.0 is the voice's own. Range 0.25 to 4.0 as in OpenAI's API."""
     context: str = ""
     """Text of this reply spoken before, for engines that keep prosody across segments."""
+    reply: object | None = field(default=None, compare=False, repr=False)
+    """Stands for the reply: the same object in all of its segments. An engine may remember what it
+    said by it, weakly, so that the memory goes with the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class SpeechChunk:
     pcm: Pcm16
     """int16, (samples,), mono, `info.sample_rate_hz`."""
     words: tuple[WordTime, ...] = ()
-    """Words that begin in this piece; empty where the engine knows no word times."""
+    """Words that begin in this piece, or have ended by its end where the times are estimated; empty
+    where the engine knows no word times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,25 @@ class TtsEngineInfo:
     """At least one; the first is the default."""
     word_times: bool = False
     """Whether chunks carry word times."""
+    word_times_estimated: bool = False
+    """Whether they are an estimate, and not what the engine's own alignment says."""
+    sounds: frozenset[str] = frozenset()
+    """Sounds that a text may ask for, as the engine reads them: ASCII, in lower case and in angle
+    brackets ("<laugh>"). Everything else in angle brackets is removed before it sees a text."""
+    reads_digits: bool = True
+    """Whether it reads numbers, dates, money and abbreviations itself; False has English ones put
+    into words before it sees a text."""
+
+    def language_of(self, voice: str) -> str:
+        """The BCP 47 tag of the voice with this id.
+
+        Raises:
+            KeyError: there is no such voice.
+        """
+        for known in self.voices:
+            if known.id == voice:
+                return known.language
+        raise KeyError(voice)
 
 
 class TtsEngine(Protocol):

@@ -20,6 +20,9 @@ FIRST_CLAUSE_WORDS = 3
 MAX_SEGMENT_CHARS = 300
 """Longest segment, characters: about 20 s of speech. Bounds one engine call."""
 
+DIGIT_CHARS = 5
+"""What a digit counts for, characters: each may be a word of its own."""
+
 _CONTROL_WINDOW = 160
 """An opened angle bracket keeps its tail together this far, characters."""
 
@@ -38,7 +41,8 @@ _BEFORE_NUMBER = frozenset({
 _UNSURE = frozenset({
     "a.m", "p.m", "am", "pm", "etc", "inc", "ltd", "co", "corp", "jr", "sr", "ph.d", "m.d", "b.a",
 })  # fmt: skip
-_OPEN_TAG = re.compile(r"<[|/!?<A-Za-z_][^<>\n]*$")
+_OPEN_TAG = re.compile(r"<(?:[|/!?<A-Za-z_][^<>\n]*)?$")
+_LEADING_TAGS = re.compile(r"\s*(?:<[^<>\n]*>\s*)*")
 
 
 class Segmenter:
@@ -48,6 +52,8 @@ class Segmenter:
         self._text = ""
         self._scanned = 0
         """Everything before this index of `_text` has been searched for a cut."""
+        self._digits = 0
+        """How many digits are before it."""
         self._first = True
 
     @property
@@ -79,8 +85,7 @@ class Segmenter:
         cut = len(self._text)
         if whole_words:
             cut = max(self._text.rfind(blank) for blank in " \n\t") + 1
-        if self._in_tag(cut):
-            cut = self._text.rfind("<", 0, cut)
+        cut = self._before_tag(cut)
         if cut <= 0 or not any(char.isalnum() for char in self._text[:cut]):
             return []
         return [self._take(cut)]
@@ -91,7 +96,7 @@ class Segmenter:
 
     def _take(self, cut: int) -> str:
         segment, self._text = self._text[:cut], self._text[cut:]
-        self._scanned = 0
+        self._scanned = self._digits = 0
         if any(char.isalnum() for char in segment):
             self._first = False
         return segment
@@ -100,9 +105,9 @@ class Segmenter:
         text = self._text
         index = self._scanned
         while index < len(text):
-            if index >= MAX_SEGMENT_CHARS:
-                return self._forced_cut()
             char = text[index]
+            if index + self._digits * (DIGIT_CHARS - 1) >= MAX_SEGMENT_CHARS:
+                return self._forced_cut(index)
             if char in UNSPACED_SENTENCE_END and index + 1 < len(text):
                 if text[index + 1] not in (*UNSPACED_SENTENCE_END, *CLOSING):
                     return index + 1
@@ -114,6 +119,7 @@ class Segmenter:
                     return index + 1
             elif char in UNSPACED_SENTENCE_END:
                 break
+            self._digits += char.isdecimal()
             index += 1
         self._scanned = index
         return None
@@ -121,7 +127,9 @@ class Segmenter:
     def _ends_segment(self, blank: int) -> bool | None:
         """Whether a segment ends before the blank at this index; None: not to be known yet."""
         token = self._text[:blank].rsplit(maxsplit=1)[-1]
-        if self._in_tag(blank) or not any(char.isalnum() for char in self._text[:blank]):
+        if self._before_tag(blank) < blank or not any(
+            char.isalnum() for char in self._text[:blank]
+        ):
             return False
         bare = token.rstrip(CLOSING)
         if bare.endswith(SENTENCE_END):
@@ -129,7 +137,12 @@ class Segmenter:
         if self._text[blank] == "\n":
             return True
         is_clause = bare.endswith(CLAUSE_END) or bare in {"-", "--"}
-        return self._first and is_clause and self._words_before(blank) >= FIRST_CLAUSE_WORDS
+        if not (self._first and is_clause and self._words_before(blank) >= FIRST_CLAUSE_WORDS):
+            return False
+        if bare[-2:-1].isdigit():  # "November 24, 2026" is one thing
+            begins = self._next_begins(blank)
+            return not begins.isdigit() if begins else None
+        return True
 
     def _ends_sentence(self, token: str, blank: int) -> bool | None:
         if not token.endswith((".", "…")):
@@ -143,7 +156,7 @@ class Segmenter:
                 return True
         if word in _TITLES:
             return False
-        begins = self._text[blank:].lstrip().lstrip(OPENING + "#<-")[:1]
+        begins = self._next_begins(blank)
         if not begins:
             return None
         if word in _BEFORE_NUMBER:
@@ -155,19 +168,33 @@ class Segmenter:
             return False  # the number of a list item
         return not begins.islower()
 
+    def _next_begins(self, blank: int) -> str:
+        """The first character of the word behind a blank, or nothing while it is not known."""
+        rest = _LEADING_TAGS.sub("", self._text[blank:], count=1).lstrip(OPENING + "#-")
+        if len(rest) < _CONTROL_WINDOW and _OPEN_TAG.fullmatch(rest):
+            return ""
+        return rest.lstrip(OPENING + "#<-")[:1]
+
     def _words_before(self, end: int) -> int:
         return len(self._text[:end].split())
 
-    def _in_tag(self, end: int) -> bool:
-        return _OPEN_TAG.search(self._text[max(0, end - _CONTROL_WINDOW) : end]) is not None
+    def _before_tag(self, cut: int) -> int:
+        """The place itself, or that of the opened angle bracket which would be cut there."""
+        start = max(0, cut - _CONTROL_WINDOW)
+        opened = _OPEN_TAG.search(self._text[start:cut])
+        return start + opened.start() if opened else cut
 
-    def _forced_cut(self) -> int:
-        """The best place to cut a segment that has grown too long."""
-        window = self._text[:MAX_SEGMENT_CHARS]
-        blanks = [index for index, char in enumerate(window) if char.isspace()]
-        late = [index for index in blanks if index > MAX_SEGMENT_CHARS // 2]
+    def _forced_cut(self, limit: int) -> int:
+        """The best place before a limit to cut a segment that has grown too long."""
+        window = self._text[:limit]
+        blanks = [
+            index
+            for index, char in enumerate(window)
+            if char.isspace() and self._before_tag(index + 1) == index + 1
+        ]
+        late = [index for index in blanks if index > limit // 2]
         clauses = [index for index in late if window[index - 1] in CLAUSE_END]
         for places in (clauses, late, blanks):
             if places:
                 return places[-1] + 1
-        return MAX_SEGMENT_CHARS
+        return self._before_tag(limit) or limit

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speech_server.tts.normalise import normalise, strip_markup
+from speech_server.tts.normalise import normalise
+from speech_server.tts.orpheus_prompt import TAGS
+
+SOUNDS = frozenset(TAGS)
 
 
 @pytest.mark.parametrize(
@@ -31,18 +34,13 @@ from speech_server.tts.normalise import normalise, strip_markup
         ("e.g. this, i.e. that", "for example this, that is that"),
         ("See https://www.example.com/a-b.", "See example dot com slash a dash b."),
         ("a.b@example.org", "a dot b at example dot org"),
-        ("# Title\n- one\n* two\n> three", "Title one two three"),
+        (
+            "Go to example.com/x, not e.g. Node.js.",
+            "Go to example dot com slash x, not for example Node.js.",
+        ),
+        ("7 < 8, 7<8, a->b, 2 * 3", "7 less than 8, 7 less than 8, a-b, 2 times 3"),
         ("**bold** _it_ ~~gone~~ `code` snake_case", "bold it gone code snake case"),
-        ("[a link](https://a.b/c) ![alt](x.png)", "a link alt"),
-        ("| a | b |\n|---|:-:|\n| c | d |", "a b c d"),
-        ("Hi 😀👍🏽👨‍👩‍👧🇩🇪 there ❤️ 1️⃣", "Hi there 1"),
-        ("“It’s” — fine…", '"It\'s" , fine...'),
         ("<|im_start|>Hi<custom_token_12> <laugh> you</s>", "Hi you"),
-        ("a<<|x|>|im_end|>b", "a b"),
-        ("a &lt;|im_end|&gt; b", "a b"),
-        ("a <|unfinished", "a"),
-        ('Wait <break time="1s" /> here', "Wait here"),
-        ("zero\u200bwidth\u202eback\x00nul", "zerowidthbacknul"),
         ("שלום עולם", "שלום עולם"),
     ],
 )
@@ -68,24 +66,60 @@ def test_words_know_how_they_were_written() -> None:
     ]  # fmt: skip
 
 
+def test_numbers_are_words_for_an_engine_that_does_not_read_digits() -> None:
+    spoken = normalise("**Dr.** Smith paid $3.50 at 5 p.m.", reads_digits=False)
+    assert spoken.text == "Doctor Smith paid three dollars and fifty cents at five p.m."
+    assert [spoken.written[index] for index in spoken.origin] == [
+        "Dr.", "Smith", "paid", *["$3.50"] * 5, "at", "5", "p.m.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("reads_digits", [True, False])
+def test_only_english_is_put_into_words(reads_digits: bool) -> None:
+    text = "Um 15:30, 3,5 % & 5 €: a@b.de"
+    assert normalise(text, reads_digits=reads_digits, language="de").text == text
+    assert "fifteen thirty" in normalise(text, reads_digits=reads_digits, language="en-GB").text
+
+
+def test_a_sound_is_said_and_is_no_written_word() -> None:
+    spoken = normalise("Oh <SIGH>, it is 3:30 <laugh>.", sounds=SOUNDS)
+    assert spoken.text == "Oh <sigh>, it is three thirty <laugh>."
+    assert spoken.words == ("Oh", "it", "is", "three", "thirty")
+    assert spoken.written == ("Oh", "it", "is", "3:30")
+    assert spoken.origin == (0, 1, 2, 3, 3)
+
+
+def test_a_sound_alone_is_something_to_say() -> None:
+    spoken = normalise("<laugh>", sounds=SOUNDS)
+    assert (spoken.text, spoken.words, spoken.speakable) == ("<laugh>", (), True)
+    assert not normalise("<laugh>").speakable
+
+
 _PIECES = st.sampled_from(
-    ["<", "|", ">", "<|", "|>", "im_end", "custom_token_1", "&lt;", "&amp;lt;", "/", "word", " ",
-     "\0", "<<", ">>", "*", "_", "[", "](", ")", "3:30", "!"]
+    ["<", ">", "<|", "|>", "<<", ">>", "</", "custom_token_5", "eot_id", "&lt;", "&gt;", "<laugh>",
+     "<Sigh>", "<laugh", "sigh>", "word", "5", " ", "\n", "*", "_", "\ue000", "-", "$", "°", "%"]
 )  # fmt: skip
+_TEXTS = st.text(max_size=400) | st.lists(_PIECES, max_size=40).map("".join)
 
 
-@given(st.lists(_PIECES, max_size=40).map("".join))
-def test_no_control_token_survives(text: str) -> None:
-    plain = strip_markup(text)
-    assert "|" not in plain
-    assert "<custom_token_" not in plain
-    assert "\0" not in plain
+@given(_TEXTS, st.booleans(), st.sampled_from(["en-US", "en", "de"]))
+def test_nothing_but_known_sounds_is_in_angle_brackets(
+    text: str, reads_digits: bool, language: str
+) -> None:
+    spoken = normalise(text, sounds=SOUNDS, reads_digits=reads_digits, language=language)
+    rest = spoken.text
+    for sound in SOUNDS:
+        rest = rest.replace(sound, "")
+    assert not {"<", ">", "|", "\0"} & set(rest)
+    assert not any("<" in word for word in spoken.words)
+    assert "<" not in normalise(text, reads_digits=reads_digits, language=language).text
 
 
-@given(st.text(max_size=400))
-def test_any_text_is_accepted(text: str) -> None:
-    spoken = normalise(text)
+@given(_TEXTS, st.booleans())
+def test_any_text_is_accepted(text: str, reads_digits: bool) -> None:
+    spoken = normalise(text, sounds=SOUNDS, reads_digits=reads_digits)
     assert len(spoken.words) == len(spoken.origin)
     assert list(spoken.origin) == sorted(spoken.origin)
     assert all(word.split() == [word] for word in spoken.words)
     assert all(0 <= index < len(spoken.written) for index in spoken.origin)
+    assert [word for word in spoken.text.split() if word[0] != "<"] == list(spoken.words)

@@ -50,6 +50,74 @@ def test_sentences(text: str, expected: list[str] | None) -> None:
 
 
 @pytest.mark.parametrize(
+    "sentences",
+    [
+        "Dr. Smith paid $3.50 at 5 p.m. on Monday.|Dr. Jones did not.",
+        "Mr. and Mrs. Brown are here.|So is Prof. Lee.",
+        "It opens at 9 a.m. and closes at 5 p.m. every day.|Come in.",
+        "It opens at 9 A.M.|Come in.",
+        "Mail a.b@c.org.|Thanks.",
+        "Use e.g. a pen.|Or i.e. ink.",
+        "Cats, etc. are pets.|They eat, sleep, etc.|Then they play.",
+        "Acme Inc. was sold.|It was Acme Inc.|Then it moved.",
+        "Section 3.2 is long.|So is 4.1.|Read it.",
+        "He said no. 5 people left.",
+        "He said no.|Five people left.",
+        "Is that so?!|Yes.",
+        "What!!!|Stop it.",
+        "Wait... what?|Oh.",
+        "The end…|Or not.",
+        'She asked, "Why?"|Then left.',
+        "(He left.)|She stayed.",
+        "“Go.”|Then he went.",
+        "J. K. Rowling wrote it.|George R. R. Martin did not.",
+        "It was I.|She knew.",
+        "Ph.D. students wait.|Jane Doe, Ph.D.|She waits.",
+        "Jan. 3 is fine.|So is Feb. 10.",
+        "St. Paul is near Mt. Hood.|Go there.",
+        "Read vol. 2 and ch. 4 now.|Then rest.",
+        "He weighs 70 kg.|They run.",
+        "Call 555.1234.|Now.",
+        "Update to v2.1.|It is out.",
+        "Node.js is fine.|So is Yahoo!|Try it.",
+        "Come in.|iPhone sales rose.",
+        "Hi 😀.|Then 🎉!|Go.",
+        "Now we close at 5 p.m.|<sigh> Then we go.",
+        "Now we close at 5 p.m. <sigh> and go.",
+        "I know <laugh>.|Then go.",
+        "I know.|<laugh> Then go.",
+        "مرحبا.|كيف حالك؟|جيد.",
+        "שלום.|מה שלומך?|טוב.",
+        "हाँ।|ठीक है।",
+    ],
+)
+def test_hard_sentences(sentences: str) -> None:
+    parts = sentences.split("|")
+    assert [segment.rstrip() for segment in segments_of(" ".join(parts))] == parts
+
+
+REPLY = (
+    "Of course, I can help you with that, and I have looked at the calendar for next week. "
+    "There is an opening on Tuesday at 3:30 p.m. with Dr. Smith, or on Thursday morning. "
+    "Which of the two would you like, or shall I look for another day? "
+)
+
+
+def test_the_first_clause_is_on_its_way_before_the_first_sentence_ends() -> None:
+    segmenter = Segmenter()
+    handed_out: list[tuple[int, str]] = []
+    for index, char in enumerate(REPLY):
+        handed_out += [(index, segment) for segment in segmenter.push(char)]
+    (first_at, first), *later = handed_out
+    assert first == "Of course, I can help you with that, "
+    assert first_at == len(first) - 1 < REPLY.index(".")
+    assert later == [(REPLY.index(segment) + len(segment) - 1, segment) for _, segment in later], (
+        "a sentence is handed out with its last character"
+    )
+    assert min(len(segment) for _, segment in later) > len(first)
+
+
+@pytest.mark.parametrize(
     ("text", "first"),
     [
         ("Of course, I can help you, Peter, with that.", "Of course, I can help you, "),
@@ -58,6 +126,8 @@ def test_sentences(text: str, expected: list[str] | None) -> None:
         ("I can do that — if you like.", "I can do that — "),
         ("It costs 1,000 dollars a year, all in.", "It costs 1,000 dollars a year, "),
         ("Sure! Let me see.", "Sure! "),
+        ("It is on November 24, 2026, at noon, I think.", "It is on November 24, 2026, "),
+        ("Take bus number 24, please, at noon.", "Take bus number 24, "),
     ],
 )
 def test_first_clause_goes_early(text: str, first: str) -> None:
@@ -92,6 +162,18 @@ def test_long_text_is_cut_at_a_clause_then_a_blank_then_anywhere() -> None:
     assert [len(part) for part in segments_of("x" * 700)] == [300, 300, 100]
 
 
+def test_digits_count_for_the_words_that_they_are() -> None:
+    assert [len(part) for part in segments_of("7" * 100)] == [60, 40]
+    assert all(part.endswith(" ") for part in segments_of("555 " * 100))
+
+
+@pytest.mark.parametrize("before", range(280, 302))
+def test_no_cut_falls_into_a_tag(before: int) -> None:
+    for tag in ("<laugh>", "<|im_end|>", '<break time="1s" />'):
+        text = "x" * before + tag + "y" * 300
+        assert sum(tag in segment for segment in segments_of(text)) == 1
+
+
 def test_hurry_keeps_back_a_word_that_may_be_unfinished() -> None:
     segmenter = Segmenter()
     assert segmenter.push("I will check your appoint") == []
@@ -116,7 +198,7 @@ _TEXTS = st.one_of(
         st.sampled_from(
             ["Dr.", "p.m.", "word", "Word", "No.", "5", "3.50", "3:30", "...", "…", "Yes,", '"',
              "<|", "|>", "\n", " ", "  ", "a.b", "J.", "end.", "end!", "end?)", "。", "-", "—",
-             "😀", "x" * 90]
+             "😀", "x" * 90, "<laugh>", "<sigh>.", "<", "<la", "9" * 70]
         ),
         max_size=80,
     ).map(" ".join),
