@@ -15,7 +15,7 @@ from speech_server.error_response import error_response
 from speech_server.errors import BadRequest, NotFound, SpeechError
 from speech_server.metrics import ERRORS
 from speech_server.protocol.rest import Health, ModelCard, ModelList
-from speech_server.role import Role
+from speech_server.role import Recovering, Role
 from speech_server.settings import SpeechServerSettings
 from speech_server.stt.service import SttService
 from speech_server.tts.service import TtsService
@@ -28,16 +28,24 @@ class _RoleState:
 
     def __init__(self, role: Role) -> None:
         self.role = role
-        self.state = "loading"
+        self._state = "loading"
+
+    @property
+    def state(self) -> str:
+        """`loading`, `loading: reason`, `ready` or `failed: reason`."""
+        if self._state == "ready" and isinstance(self.role, Recovering):
+            why = self.role.recovering
+            return f"loading: {why}" if why else self._state
+        return self._state
 
     async def start(self) -> None:
         try:
             await self.role.start()
         except Exception as error:
-            self.state = f"failed: {error}"
+            self._state = f"failed: {error}"
             logger.exception("role failed to start", extra={"role": self.role.name})
             return
-        self.state = "ready"
+        self._state = "ready"
         logger.info("role ready", extra={"role": self.role.name})
 
 
@@ -88,7 +96,7 @@ def _add_common_routes(app: FastAPI, states: list[_RoleState]) -> None:
 
     @app.get("/ready")
     async def ready(response: Response) -> Health:
-        """Every role is loaded and warm; 503 until then."""
+        """Every role is loaded and warm; 503 until then, and while one of them recovers."""
         roles = {s.role.name: s.state for s in states}
         if all(state == "ready" for state in roles.values()):
             return Health(status="ok", roles=roles)

@@ -7,6 +7,7 @@ SpeechError
 ├── PayloadTooLarge   413  payload_too_large  no   more bytes, samples or text than allowed
 ├── Overloaded        429  overloaded         yes  refused at admission; running streams are safe
 ├── EngineFailed      500  engine_failed      no   the model broke on this request
+├── EngineRestarting  503  engine_restarting  yes  the model died and is being started again
 ├── ShuttingDown      503  shutting_down      yes  this replica drains; another one serves
 └── DeadlineExceeded  504  deadline_exceeded  yes  not done in the time allowed
 """
@@ -71,6 +72,14 @@ class EngineFailed(SpeechError):
 
     code = "engine_failed"
     http_status = 500
+
+
+class EngineRestarting(SpeechError):
+    """The model's process ended and is being started again; another replica serves."""
+
+    code = "engine_restarting"
+    http_status = 503
+    retryable = True
 
 
 class ShuttingDown(SpeechError):

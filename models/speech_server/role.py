@@ -1,6 +1,6 @@
 """What a role of the speech server is: routes, a life cycle and a model to list."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fastapi import APIRouter
 
@@ -35,4 +35,14 @@ class Role(Protocol):
 
     async def stop(self) -> None:
         """End running streams and free the engine."""
+        ...
+
+
+@runtime_checkable
+class Recovering(Protocol):
+    """A role, or its engine, that can be away for a while and comes back by itself."""
+
+    @property
+    def recovering(self) -> str | None:
+        """Why it cannot be used just now; None while it can."""
         ...

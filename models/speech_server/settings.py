@@ -98,6 +98,10 @@ class SpeechServerSettings(BaseSettings):
     """Orpheus: share of the GPU's memory (without a GPU: of the machine's) that vLLM may take."""
     tts_max_sequences: int | None = Field(None, ge=1, le=4096)
     """Orpheus: segments generated at once. Empty: as many as streams are admitted."""
+    tts_give_silence: bool = False
+    """Orpheus, experiment: begin each segment with the silent frames that the voice opens with."""
+    tts_keep_prosody: bool = False
+    """Orpheus, experiment: give the model what the reply has said before its next segment."""
     tts_capacity_streams: int = Field(16, ge=1)
     """Replies spoken at once; the next one is refused with `overloaded`."""
     tts_max_chars: int = Field(4096, ge=1)

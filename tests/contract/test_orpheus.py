@@ -133,6 +133,21 @@ async def test_a_streamed_reply_is_spoken_in_order(ws: ClientConnection) -> None
     assert heard.index("moment") < heard.index("look")
 
 
+async def test_words_are_timed_within_the_audio_that_was_sent(ws: ClientConnection) -> None:
+    await send(ws, generate("reply", LONGEST, add_timestamps=True))
+    sent_s, words, ends = 0.0, [], [0.0]
+    for message in await until_done(ws, "reply"):
+        if message["type"] == "chunk":
+            sent_s += len(audio([message])) / RATE_HZ
+        elif message["type"] == "timestamps":
+            times = message["word_timestamps"]
+            words += times["words"]
+            ends += times["end"]
+    assert words == LONGEST.split()
+    assert ends == sorted(ends)
+    assert sent_s - 1.0 < ends[-1] <= sent_s
+
+
 class TestCancelled:
     @pytest.fixture(autouse=True)
     async def _generation_stops(self, http: httpx.AsyncClient) -> AsyncIterator[None]:

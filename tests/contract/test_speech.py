@@ -223,7 +223,8 @@ async def test_full_server_refuses_at_once_and_recovers() -> None:
                 assert refused.json()["error"]["code"] == "overloaded"
             while await metric(http, 'speech_streams_active{service="tts"}') != 0:
                 pass
-            assert (await http.post("/v1/audio/speech", json=short)).status_code == 200
+            for _ in range(5):  # whoever has heard the end finds the place free
+                assert (await http.post("/v1/audio/speech", json=short)).status_code == 200
 
 
 async def test_espeak_engine_is_speech_too() -> None:

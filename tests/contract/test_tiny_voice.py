@@ -1,6 +1,9 @@
 """Tokens of the tiny voice, streamed through SNAC as a call does, are read back as their words."""
 
+import asyncio
 import re
+from contextlib import aclosing
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,6 +11,9 @@ from rapidfuzz.distance import Levenshtein
 
 from bench.tts.snac_work import ours
 from speech_server.audio.pcm import PcmFloat, float_to_int16
+from speech_server.tts.engine import Segment, WordTime
+from speech_server.tts.flite import FliteEngine
+from speech_server.tts.orpheus import OrpheusEngine
 from speech_server.tts.orpheus_codes import (
     END_OF_SPEECH_ID,
     FRAME_SAMPLES,
@@ -17,15 +23,19 @@ from speech_server.tts.orpheus_codes import (
     codes_of,
     token_ids,
 )
-from speech_server.tts.silence import SilenceTrimmer
+from speech_server.tts.silence import AUDIBLE_LEVEL, SENTENCE_PAUSE_S
+from speech_server.tts.snac_codec import SnacCodec
 from speech_server.tts.snac_decoder import SnacDecoder, load_snac
 from speech_server.tts.snac_stream import Pace, SnacStream, Window
+from speech_server.tts.speech_edges import KEPT_BEHIND_S, LOWEST_LEVEL
+from speech_server.tts.stream import Delivery, Reply, ReplyAudio
 from tests.heard import words_heard
 from tests.tiny_voice import SNAC_FOLDER, sentences
+from tests.unit.speech_server.fake_voice import FakeSource
 
 TEXTS = tuple(sentences())
-EDGE_SAMPLES = 32
-"""The decoder's padding is heard as a click in the first 30 samples; see the voice's README."""
+STEP = SAMPLE_RATE_HZ // 100
+FRAME_S = FRAME_SAMPLES / SAMPLE_RATE_HZ
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +79,99 @@ def test_no_frame_is_lost_and_the_rest_of_a_sentence_is_exact(
     assert error.max(initial=0.0) <= 1e-4
 
 
+@dataclass
+class Spoken:
+    """A sentence by the engine, and what is known of it from elsewhere."""
+
+    pcm: np.ndarray
+    """int16, (samples,), as a reply hands it out: with the pause of its end."""
+    words: list[WordTime]
+    aligned: list[WordTime]
+    """The words in the speech that the voice was trained on, by flite's own alignment."""
+    whole: np.ndarray
+    """int16, (samples,): all that its codes say."""
+
+    @property
+    def cut(self) -> int:
+        """Samples cut off the beginning: where the first loud tenth of a second is in the whole."""
+        loud = int(np.flatnonzero(np.abs(self.pcm.astype(int)) >= 3_000)[0])
+        return int(np.flatnonzero(np.abs(self.whole.astype(int)) >= 3_000)[0]) - loud
+
+
+@pytest.fixture(scope="module")
+def spoken(snac: SnacDecoder) -> dict[str, Spoken]:
+    """All sentences, by the engine whose language model is a script."""
+    return asyncio.run(speak_all(snac))
+
+
+async def speak_all(snac: SnacDecoder) -> dict[str, Spoken]:
+    codec, flite = SnacCodec(SNAC_FOLDER), FliteEngine()
+    await codec.start()
+    await flite.load()
+    ids = {text: [id_ for frame in sentences()[text] for id_ in token_ids(frame)] for text in TEXTS}
+    engine = OrpheusEngine(FakeSource([[*ids[text], END_OF_SPEECH_ID] for text in TEXTS]), codec)
+    made = {}
+    for text in TEXTS:
+        reply = Reply(engine, Delivery("tara", SAMPLE_RATE_HZ), max_chars=100)
+        reply.push(text)
+        reply.end()
+        events = [event async for event in reply.events() if isinstance(event, ReplyAudio)]
+        await reply.aclose()
+        async with aclosing(flite.synthesize(Segment(text, "slt"))) as chunks:
+            aligned = [word async for chunk in chunks for word in chunk.words]
+        made[text] = Spoken(
+            np.concatenate([event.pcm for event in events]),
+            [word for event in events for word in event.words],
+            aligned,
+            float_to_int16(snac.decode(Window(codes_of(sentences()[text])))),
+        )
+    await flite.close()
+    await codec.close()
+    return made
+
+
+def loudness(pcm: np.ndarray) -> np.ndarray:
+    """RMS of every 10 ms."""
+    steps = pcm[: len(pcm) // STEP * STEP].astype(np.float64).reshape(-1, STEP)
+    return np.sqrt((steps**2).mean(axis=1))
+
+
+def test_speech_starts_at_once(spoken: dict[str, Spoken]) -> None:
+    leads_s = [
+        0.01 * np.flatnonzero(loudness(one.pcm) >= AUDIBLE_LEVEL)[0] for one in spoken.values()
+    ]
+    assert np.quantile(leads_s, 0.95) <= 0.04
+    assert min(one.cut for one in spoken.values()) > 0.1 * SAMPLE_RATE_HZ
+
+
 @pytest.mark.parametrize("text", TEXTS)
-def test_trimmed_speech_starts_at_once(snac: SnacDecoder, text: str) -> None:
-    trimmer = SilenceTrimmer(SAMPLE_RATE_HZ, pause_s=0.2)
-    audio = float_to_int16(stream_tokens(snac, sentences()[text]))[EDGE_SAMPLES:]
-    trimmed = trimmer.push(audio)
-    onset = int(np.flatnonzero(np.abs(trimmed.astype(np.int32)) >= 300)[0])
-    assert trimmer.dropped > 0
-    assert onset <= 0.04 * SAMPLE_RATE_HZ
+def test_nothing_of_the_first_word_is_cut(spoken: dict[str, Spoken], text: str) -> None:
+    one = spoken[text]
+    begins = round(one.aligned[0].start_s * SAMPLE_RATE_HZ)
+    power = np.square(one.whole.astype(np.float64))
+    before_the_cut = power[begins : max(begins, one.cut)].sum()
+    assert before_the_cut <= 0.001 * power[begins : begins + SAMPLE_RATE_HZ // 10].sum()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_end_is_a_pause_and_no_click(spoken: dict[str, Spoken], text: str) -> None:
+    pcm = spoken[text].pcm
+    behind = len(pcm) - 1 - int(np.flatnonzero(np.abs(pcm.astype(int)) >= AUDIBLE_LEVEL)[-1])
+    assert behind == pytest.approx(SENTENCE_PAUSE_S * SAMPLE_RATE_HZ, abs=STEP)
+    # Its last sound is the word's own, fading: no click far behind it.
+    steps_behind = len(pcm) / STEP - 1 - np.flatnonzero(loudness(pcm) >= LOWEST_LEVEL)[-1]
+    assert 0.01 * steps_behind <= SENTENCE_PAUSE_S + KEPT_BEHIND_S
+
+
+def test_word_times_are_as_far_off_as_is_stated(spoken: dict[str, Spoken]) -> None:
+    off = []
+    for one in spoken.values():
+        cut_s = one.cut / SAMPLE_RATE_HZ
+        assert [word.text for word in one.words] == [word.text for word in one.aligned]
+        assert one.words[-1].end_s <= len(one.pcm) / SAMPLE_RATE_HZ
+        off += [
+            abs(word.start_s + cut_s - true.start_s)
+            for word, true in zip(one.words, one.aligned, strict=True)
+        ]
+    assert np.mean(off) <= 0.07
+    assert np.quantile(off, 0.95) <= 0.22

@@ -95,4 +95,4 @@ class Health(BaseModel):
 
     status: Literal["ok", "loading", "failed"]
     roles: dict[str, str]
-    """Role to its engine's state: `loading`, `ready` or `failed: reason`."""
+    """Role to its engine's state: `loading`, `loading: reason`, `ready` or `failed: reason`."""

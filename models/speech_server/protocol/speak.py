@@ -149,6 +149,8 @@ class Timestamps(_Message):
     done: Literal[False] = False
     status_code: int = 206
     word_timestamps: WordTimestamps
+    estimated: Literal[True] | None = None
+    """Present where the times are an estimate; our extension of the dialect."""
 
 
 class FlushDone(_Message):

@@ -10,31 +10,62 @@ import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from speech_server.errors import EngineFailed, Overloaded
+from speech_server.errors import EngineFailed, EngineRestarting
 from speech_server.metrics import DROPPED, INFERENCE, LEAD, RESUMED, RTF
 from speech_server.tts.engine import Pcm16, Segment, SpeechChunk, TtsEngineInfo
-from speech_server.tts.onset import OnsetTrimmer
 from speech_server.tts.orpheus_codes import SAMPLE_RATE_HZ, SLOTS
-from speech_server.tts.orpheus_prompt import VOICES, Prompt, build_prompt, neutralise, speakable
+from speech_server.tts.orpheus_memory import ReplyMemory, VoiceMemory
+from speech_server.tts.orpheus_prompt import (
+    TAGS,
+    VOICES,
+    Prompt,
+    build_prompt,
+    neutralise,
+    speakable,
+)
 from speech_server.tts.orpheus_speech import OrpheusSpeech, SpeechFault
+from speech_server.tts.speech_edges import SpeechEdges
 from speech_server.tts.tempo import TempoChanger
 from speech_server.tts.token_source import GenerationFailed, SourceDied, TokenSource
 from speech_server.tts.voice_codec import VoiceCodec
+from speech_server.tts.word_estimate import WordEstimate
 
 logger = logging.getLogger(__name__)
-
-STALL_S: Final = 10.0
-"""Longest wait for the next token, seconds: no caller waits longer for a voice."""
 
 _RUNS: Final = 2
 """A segment is begun once and taken up again once."""
 _WARM_FRAMES: Final = 4
 """Frames that are generated and decoded while the engine loads."""
-_INFO: Final = TtsEngineInfo("orpheus", "orpheus", SAMPLE_RATE_HZ, VOICES)
+_INFO: Final = TtsEngineInfo(
+    "orpheus",
+    "orpheus",
+    SAMPLE_RATE_HZ,
+    VOICES,
+    word_times=True,
+    word_times_estimated=True,
+    sounds=frozenset(TAGS),
+    reads_digits=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OrpheusOptions:
+    """How the engine speaks. What is off was tried on the tiny voice of the tests only."""
+
+    stall_s: float = 10.0
+    """Longest wait for the next token, seconds: no caller waits longer for a voice."""
+    restart_pause_s: float = 5.0
+    """Wait before a model that could not be started is started once more, seconds."""
+    give_silence: bool = False
+    """Begin the model's answer with the silence that the voice opens with, learnt from its first
+    segment: one prefill in place of a step for each token."""
+    keep_prosody: bool = False
+    """Put what a reply has said so far, text and speech, before each of its next segments."""
 
 
 class OrpheusEngine:
@@ -43,19 +74,29 @@ class OrpheusEngine:
     Args:
         source: the language model.
         codec: makes its codes audible.
-        stall_s: longest wait for the next token, seconds.
+        options: how it speaks.
     """
 
-    def __init__(self, source: TokenSource, codec: VoiceCodec, stall_s: float = STALL_S) -> None:
+    def __init__(
+        self, source: TokenSource, codec: VoiceCodec, options: OrpheusOptions | None = None
+    ) -> None:
         self._source = source
         self._codec = codec
-        self._stall_s = stall_s
+        self._options = options or OrpheusOptions()
+        self._voices = {voice.id: VoiceMemory() for voice in VOICES}
+        self._replies = ReplyMemory()
         self._restart: asyncio.Task[None] | None = None
 
     @property
     def info(self) -> TtsEngineInfo:
         """What the engine can do."""
         return _INFO
+
+    @property
+    def recovering(self) -> str | None:
+        """Why nothing can be spoken just now; None while it can."""
+        restarts = self._restart is not None and not self._restart.done()
+        return "the voice model is being started again" if restarts else None
 
     async def load(self) -> None:
         """Load model and codec and run both once.
@@ -73,11 +114,13 @@ class OrpheusEngine:
         Nothing is yielded when the text holds no letter, digit or known sound.
 
         Raises:
-            EngineFailed: the model went wrong twice, or its process ended.
-            Overloaded: its process ended before and is being started again.
+            EngineFailed: the model went wrong twice.
+            EngineRestarting: its process ended, now or before, and is being started again.
         """
         if self._restart is not None and not self._restart.done():
-            raise Overloaded("orpheus: the voice model is being started again; try again shortly")
+            raise EngineRestarting(
+                "orpheus: the voice model is being started again; try again shortly"
+            )
         text = neutralise(segment.text)
         if not speakable(text):
             return
@@ -85,22 +128,31 @@ class OrpheusEngine:
             prompt = build_prompt(text, segment.voice, self._source.encode)
         except ValueError as error:
             raise EngineFailed(f"orpheus: {error}") from error
-        speech = OrpheusSpeech(prompt, self._source, self._codec.stream(), self._stall_s)
-        onset = OnsetTrimmer(SAMPLE_RATE_HZ)
+        voice = self._voices[segment.voice]
+        speech = self._begin(segment, prompt, voice)
+        level = voice.silence.sound_level
+        edges = SpeechEdges(SAMPLE_RATE_HZ, level)
         tempo = TempoChanger(SAMPLE_RATE_HZ, segment.speed)
+        letter_s = voice.pace.letter_s / segment.speed
+        words = WordEstimate(segment.text, SAMPLE_RATE_HZ, letter_s, level)
         began_at = time.perf_counter()
         try:
             async with aclosing(self._speak(speech)) as pieces:
                 async for pcm in pieces:
-                    if len(heard := tempo.push(onset.push(pcm))):
-                        yield SpeechChunk(heard)
-            rest = tempo.push(onset.finish())
-            yield SpeechChunk(np.concatenate((rest, tempo.finish())))
+                    if len(heard := tempo.push(edges.push(pcm))):
+                        yield SpeechChunk(heard, tuple(words.push(heard)))
+            heard = np.concatenate((tempo.push(edges.finish()), tempo.finish()))
+            yield SpeechChunk(heard, (*words.push(heard), *words.finish()))
         except (GeneratorExit, asyncio.CancelledError):
             DROPPED.labels("tts", "cancelled").inc()
             raise
+        voice.silence.learn(edges.quietest_rms)
+        voice.pace.learn(words.letters, words.seconds * segment.speed)
+        voice.learn_lead(speech.frames, edges.silent)
+        if self._options.keep_prosody:
+            self._replies.add(segment.reply, prompt, speech.frames)
         took_s = time.perf_counter() - began_at
-        LEAD.labels(_INFO.name).observe(onset.dropped / SAMPLE_RATE_HZ)
+        LEAD.labels(_INFO.name).observe(edges.dropped / SAMPLE_RATE_HZ)
         INFERENCE.labels(_INFO.name).observe(took_s)
         RTF.labels(_INFO.name).observe(took_s * SAMPLE_RATE_HZ / speech.samples)
 
@@ -111,6 +163,13 @@ class OrpheusEngine:
             await asyncio.wait([self._restart])
         await self._source.close()
         await self._codec.close()
+
+    def _begin(self, segment: Segment, prompt: Prompt, voice: VoiceMemory) -> OrpheusSpeech:
+        if self._options.keep_prosody:
+            prompt = self._replies.prompt_behind(segment.reply, prompt)
+        lead = voice.lead if self._options.give_silence else ()
+        codec = self._codec.stream()
+        return OrpheusSpeech(prompt, self._source, codec, self._options.stall_s, lead)
 
     async def _speak(self, speech: OrpheusSpeech) -> AsyncGenerator[Pcm16, None]:
         for run in range(1, _RUNS + 1):
@@ -130,7 +189,7 @@ class OrpheusEngine:
                 )
             except SourceDied as error:
                 self._start_again()
-                raise EngineFailed(
+                raise EngineRestarting(
                     "orpheus: the voice model's process ended; it is being started again"
                 ) from error
 
@@ -141,13 +200,15 @@ class OrpheusEngine:
     async def _restart_source(self) -> None:
         logger.error("the voice model's process ended; it is started again")
         await self._source.close()
-        try:
-            await self._source.start()
-        except EngineFailed:
-            # The next segment finds the model gone and asks for another start.
-            logger.exception("the voice model could not be started again")
-        else:
-            logger.info("the voice model runs again")
+        while True:
+            try:
+                await self._source.start()
+            except EngineFailed:
+                logger.exception("the voice model could not be started again")
+                await asyncio.sleep(self._options.restart_pause_s)
+            else:
+                logger.info("the voice model runs again")
+                return
 
     async def _warm_up(self) -> None:
         """Run every part once, so that the first caller does not pay for it."""

@@ -1,4 +1,4 @@
-"""Orpheus's audio tokens and SNAC's codes: ids to frames of codes, one token after the other.
+"""Orpheus's ids and SNAC's codes: control tokens, and audio tokens to frames, one after the other.
 
 A frame is 7 tokens. SNAC codes it on three levels, of 1, 2 and 4 codes:
 
@@ -42,12 +42,28 @@ FIRST_AUDIO_ID: Final = 128_266
 Llama 3's vocabulary; decoder.py writes the same as `<custom_token_10>`."""
 LAST_AUDIO_ID: Final = FIRST_AUDIO_ID + SLOTS * CODEBOOK_SIZE - 1
 """Id of code 4095 in slot 6."""
+
+BEGIN_OF_TEXT_ID: Final = 128_000
+"""`<|begin_of_text|>`, the first of Llama 3's control tokens: a text has no id from here on."""
+END_OF_TEXT_ID: Final = 128_001
+"""`<|end_of_text|>`. Source: Llama 3."""
+END_OF_TURN_ID: Final = 128_009
+"""`<|eot_id|>`, after the text. Source: Llama 3, Orpheus's engine_class.py."""
+START_OF_SPEECH_ID: Final = 128_257
+"""`<custom_token_1>`, the last token of the prompt. Source: engine_class.py, as the next ones."""
 END_OF_SPEECH_ID: Final = 128_258
-"""Follows the last frame. Source: Orpheus's notebooks, 128256 + 2."""
-STOP_IDS: Final = (END_OF_SPEECH_ID, 128_262, 128_009, 128_001)
-"""Ids behind which there is no more speech: end of speech, end of the speaker's turn (128256 + 6 in
-the notebooks), and Llama 3's <|eot_id|> and <|end_of_text|>. The 49158 that orpheus-speech 0.1.0
-stops at by default belongs to another vocabulary."""
+"""`<custom_token_2>`, after the last frame. Source: Orpheus's notebooks, 128256 + 2."""
+START_OF_HUMAN_ID: Final = 128_259
+"""`<custom_token_3>`, the first token of the prompt."""
+END_OF_HUMAN_ID: Final = 128_260
+"""`<custom_token_4>`."""
+START_OF_AI_ID: Final = 128_261
+"""`<custom_token_5>`."""
+END_OF_AI_ID: Final = 128_262
+"""`<custom_token_6>`, the end of the speaker's turn. Source: Orpheus's notebooks, 128256 + 6."""
+STOP_IDS: Final = (END_OF_SPEECH_ID, END_OF_AI_ID, END_OF_TURN_ID, END_OF_TEXT_ID)
+"""Ids behind which there is no more speech. The 49158 that orpheus-speech 0.1.0 stops at by default
+belongs to another vocabulary."""
 
 _LEVEL_SLOTS: Final = ((0,), (1, 4), (2, 3, 5, 6))
 """Slots of each level, in time. Source: `convert_to_audio` of orpheus_tts/decoder.py."""

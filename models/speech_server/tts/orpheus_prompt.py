@@ -5,28 +5,24 @@ Sources, where nothing else is said: `engine_class.py` and `decoder.py` of canop
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from speech_server.tts.engine import Voice
-from speech_server.tts.orpheus_codes import FRAME_SAMPLES, SAMPLE_RATE_HZ, SLOTS
-
-BEGIN_OF_TEXT: Final = 128_000
-"""`<|begin_of_text|>`. Source: Llama 3."""
-END_OF_TURN: Final = 128_009
-"""`<|eot_id|>`, after the text. Source: Llama 3, `engine_class.py`."""
-START_OF_SPEECH: Final = 128_257
-"""`<custom_token_1>`, the last token of the prompt. Source: `engine_class.py`."""
-START_OF_HUMAN: Final = 128_259
-"""`<custom_token_3>`, the first token of the prompt. Source: `engine_class.py`."""
-END_OF_HUMAN: Final = 128_260
-"""`<custom_token_4>`. Source: `engine_class.py`."""
-START_OF_AI: Final = 128_261
-"""`<custom_token_5>`. Source: `engine_class.py`."""
-
-_FIRST_SPECIAL_ID: Final = 128_000
-"""Ids from here on are control tokens and codes; text has none of them. Source: Llama 3."""
+from speech_server.tts.orpheus_codes import (
+    BEGIN_OF_TEXT_ID,
+    END_OF_AI_ID,
+    END_OF_HUMAN_ID,
+    END_OF_SPEECH_ID,
+    END_OF_TURN_ID,
+    FRAME_SAMPLES,
+    SAMPLE_RATE_HZ,
+    SLOTS,
+    START_OF_AI_ID,
+    START_OF_HUMAN_ID,
+    START_OF_SPEECH_ID,
+)
 
 VOICES: Final = (
     Voice("tara", "en-US", "female"),
@@ -64,7 +60,7 @@ _TAG_S: Final = 2.5
 _HURRIED_CHARACTER_S: Final = 0.03
 """Half the time that a hurried speaker takes for a character (17 a second)."""
 
-_ALLOWED_TAG = re.compile("(" + "|".join(TAGS) + ")", re.IGNORECASE)
+_ALLOWED_TAG = re.compile("(" + "|".join(TAGS) + ")", re.IGNORECASE | re.ASCII)
 _BRACKETED = re.compile(r"<[^<>]*>")
 _BRACKETS = str.maketrans("<>|", "   ")
 
@@ -121,6 +117,27 @@ class Prompt:
     """Least duration, seconds; see the function `shortest_s`."""
 
 
+def behind(turns: Sequence[int], prompt: Prompt) -> Prompt:
+    """The prompt behind what was said before it.
+
+    Args:
+        turns: token ids of earlier segments, each as `turn` makes it.
+        prompt: what to say now.
+    """
+    ids = (*turns, *prompt.ids)
+    return Prompt(ids, min(prompt.budget, MAX_TOKENS - len(ids)), prompt.shortest_s)
+
+
+def turn(prompt: Prompt, speech: Sequence[int]) -> tuple[int, ...]:
+    """A segment that has been spoken, as the model was trained to see it.
+
+    Args:
+        prompt: what was to be said.
+        speech: the token ids that said it, without a stop id.
+    """
+    return (*prompt.ids, *speech, END_OF_SPEECH_ID, END_OF_AI_ID)
+
+
 def build_prompt(text: str, voice: str, encode: Callable[[str], list[int]]) -> Prompt:
     """Lay out the prompt of one segment.
 
@@ -133,15 +150,15 @@ def build_prompt(text: str, voice: str, encode: Callable[[str], list[int]]) -> P
         ValueError: the text has more tokens than a prompt may have.
     """
     # Whatever the tokenizer makes of the text: no id of it can be a control token or a code.
-    text_ids = [id_ for id_ in encode(f"{voice}: {text}") if 0 <= id_ < _FIRST_SPECIAL_ID]
+    text_ids = [id_ for id_ in encode(f"{voice}: {text}") if 0 <= id_ < BEGIN_OF_TEXT_ID]
     ids = (
-        START_OF_HUMAN,
-        BEGIN_OF_TEXT,
+        START_OF_HUMAN_ID,
+        BEGIN_OF_TEXT_ID,
         *text_ids,
-        END_OF_TURN,
-        END_OF_HUMAN,
-        START_OF_AI,
-        START_OF_SPEECH,
+        END_OF_TURN_ID,
+        END_OF_HUMAN_ID,
+        START_OF_AI_ID,
+        START_OF_SPEECH_ID,
     )
     if len(ids) > MAX_PROMPT_TOKENS:
         raise ValueError(f"a prompt of {len(ids)} tokens; {MAX_PROMPT_TOKENS} are allowed")

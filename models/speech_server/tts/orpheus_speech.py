@@ -13,7 +13,6 @@ from speech_server.tts.engine import Pcm16
 from speech_server.tts.orpheus_codes import (
     FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
-    SLOTS,
     Frame,
     FrameAssembler,
     TokensOutOfOrder,
@@ -47,21 +46,29 @@ class OrpheusSpeech:
         source: the language model.
         codec: the segment's audio.
         stall_s: longest wait for the next token, seconds.
+        lead: frames that the model is made to begin with.
     """
 
     def __init__(
-        self, prompt: Prompt, source: TokenSource, codec: CodecStream, stall_s: float
+        self,
+        prompt: Prompt,
+        source: TokenSource,
+        codec: CodecStream,
+        stall_s: float,
+        lead: Sequence[Frame] = (),
     ) -> None:
         self._prompt = prompt
         self._source = source
         self._codec = codec
         self._stall_s = stall_s
-        self._ids: list[int] = []
-        """The tokens of the good frames so far."""
+        self._lead = list(lead)
+        """The lead, until the codec has it: before the first frame of the model's own."""
+        self.frames = list(lead)
+        """The good frames so far."""
         self._silence = SilenceDetector(SAMPLE_RATE_HZ)
         self._tokens = 0
-        self._frames = 0
-        """Frames given to the codec so far."""
+        self._heard_frames = 0
+        """Frames given to the codec so far, good or not."""
         self.samples = 0
         """Samples made so far."""
 
@@ -77,20 +84,23 @@ class OrpheusSpeech:
         """
         assembler = FrameAssembler()
         loops = LoopDetector()
-        async with aclosing(self._source.generate(self._prompt, tuple(self._ids))) as steps:
+        spoken = tuple(id_ for frame in self.frames for id_ in token_ids(frame))
+        async with aclosing(self._source.generate(self._prompt, spoken)) as steps:
             while not assembler.ended:
                 ids = await self._next(steps)
                 if ids is None:
                     self._cut_short("runaway")
                     break
                 frames, fault = self._take(ids, assembler, loops)
-                for pcm in self._made(await self._codec.push(frames)):
+                for pcm in self._made(await self._push(frames)):
                     yield pcm
                 if fault is not None:
                     raise fault
                 if self._silence.too_long and self._ends_in_silence():
                     break
-        if not self._ids:
+        if not self._heard_frames:
+            # It may be the lead that has nothing behind it.
+            self.frames, self._lead = [], []
             raise SpeechFault("nothing")
         for pcm in self._made(await self._codec.flush()):
             yield pcm
@@ -122,12 +132,17 @@ class OrpheusSpeech:
                 return frames, SpeechFault("codes")
             for frame in whole:
                 frames.append(frame)
-                self._frames += 1
-                self._ids.extend(token_ids(frame))
+                self.frames.append(frame)
                 if repeated := loops.push(frame):
                     self._forget(repeated)
                     return frames, SpeechFault("loop")
         return frames, None
+
+    async def _push(self, frames: list[Frame]) -> list[PcmFloat]:
+        if frames:
+            frames, self._lead = [*self._lead, *frames], []
+        self._heard_frames += len(frames)
+        return await self._codec.push(frames)
 
     def _made(self, pieces: list[PcmFloat]) -> list[Pcm16]:
         pcm16 = [float_to_int16(piece) for piece in pieces if len(piece)]
@@ -148,13 +163,13 @@ class OrpheusSpeech:
             self._cut_short("silence")
             return True
         spoken_frames = math.ceil(self._silence.spoken_samples / FRAME_SAMPLES)
-        self._forget(self._frames - spoken_frames)
+        self._forget(self._heard_frames - spoken_frames)
         self._silence.restart()
         raise SpeechFault("silence")
 
     def _forget(self, frames: int) -> None:
         """Leave the last frames out of what the next run goes on from."""
-        del self._ids[max(0, len(self._ids) - frames * SLOTS) :]
+        del self.frames[max(0, len(self.frames) - frames) :]
 
     def _cut_short(self, reason: Literal["runaway", "silence"]) -> None:
         CUT_SHORT.labels(_ENGINE, reason).inc()

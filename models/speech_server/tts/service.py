@@ -9,11 +9,12 @@ from fastapi import APIRouter
 from speech_server.admission import Admission
 from speech_server.errors import Overloaded, SpeechError
 from speech_server.protocol.rest import ModelCard
+from speech_server.role import Recovering
 from speech_server.settings import ConfigurationError, SpeechServerSettings
 from speech_server.tts.engine import TtsEngine
 from speech_server.tts.espeak import EspeakEngine
 from speech_server.tts.flite import FliteEngine
-from speech_server.tts.orpheus import OrpheusEngine
+from speech_server.tts.orpheus import OrpheusEngine, OrpheusOptions
 from speech_server.tts.snac_codec import SnacCodec
 from speech_server.tts.speak_wire import speak_router
 from speech_server.tts.speaker import Speaker
@@ -53,7 +54,10 @@ def _build_orpheus(settings: SpeechServerSettings) -> OrpheusEngine:
         memory_share=settings.tts_memory_share,
         max_sequences=settings.tts_max_sequences or settings.tts_capacity_streams,
     )
-    return OrpheusEngine(VllmSource(options), SnacCodec(snac))
+    speaking = OrpheusOptions(
+        give_silence=settings.tts_give_silence, keep_prosody=settings.tts_keep_prosody
+    )
+    return OrpheusEngine(VllmSource(options), SnacCodec(snac), speaking)
 
 
 class TtsService:
@@ -61,16 +65,17 @@ class TtsService:
 
     Args:
         settings: the process's settings.
+        engine: the engine to use; None builds the one that the settings name.
 
     Raises:
         ConfigurationError: the engine that the settings name lacks a setting.
     """
 
-    def __init__(self, settings: SpeechServerSettings) -> None:
+    def __init__(self, settings: SpeechServerSettings, engine: TtsEngine | None = None) -> None:
         self._settings = settings
         self._admission = Admission("tts", settings.tts_capacity_streams)
         self._created = int(time.time())
-        self._engine = build_engine(settings)
+        self._engine = engine or build_engine(settings)
         self._speaker: Speaker | None = None
         self._failure: SpeechError | None = None
         self._router = APIRouter()
@@ -98,6 +103,11 @@ class TtsService:
             task="text-to-speech",
             languages=tuple(languages),
         )
+
+    @property
+    def recovering(self) -> str | None:
+        """Why nothing can be spoken just now; None while it can."""
+        return self._engine.recovering if isinstance(self._engine, Recovering) else None
 
     async def start(self) -> None:
         """Load and warm the engine.

@@ -48,12 +48,17 @@ class SilenceTrimmer:
         self._onset = round(ONSET_S * sample_rate_hz)
         self._max_held = max(self._pause, round(_HELD_S * sample_rate_hz))
         self._held = _EMPTY
+        self._paused = 0
+        """Samples of the pause that are sent already: the silence since the last sound."""
         self._begun = False
         self.dropped = 0
         """Leading samples dropped so far."""
 
     def push(self, pcm: Pcm16) -> Pcm16:
         """Trim the next piece.
+
+        Silence that is no longer than the pause goes out at once, for a segment may go on behind
+        it: a player that gets nothing meanwhile would make it longer.
 
         Args:
             pcm: int16, (samples,).
@@ -72,23 +77,27 @@ class SilenceTrimmer:
             if not self._begun:
                 self._held = pcm
                 return _EMPTY
-        end = int(audible[-1]) + 1 if audible.size else 0
+        if audible.size:
+            self._paused = 0
+        sound = int(audible[-1]) + 1 if audible.size else 0
+        end = min(len(pcm), sound + self._pause - self._paused)
         end = max(end, len(pcm) - self._max_held)
+        self._paused = min(self._pause, self._paused + end - sound)
         self._held = pcm[end:]
         return pcm[:end]
 
     def finish(self) -> Pcm16:
-        """The pause after the segment; empty when nothing audible was pushed.
+        """What is left of the pause after the segment; empty when nothing audible was pushed.
 
         Returns:
-            int16, (pause,): the voice's own fading, filled up with silence.
+            int16, (samples,): the voice's own fading, filled up with silence.
         """
         if not self._begun:
             self.dropped += len(self._held)
             self._held = _EMPTY
             return _EMPTY
-        pause = np.zeros(self._pause, dtype=np.int16)
-        fading = self._held[: self._pause]
+        pause = np.zeros(self._pause - self._paused, dtype=np.int16)
+        fading = self._held[: len(pause)]
         pause[: len(fading)] = fading
         self._held = _EMPTY
         return pause

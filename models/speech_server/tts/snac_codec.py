@@ -91,6 +91,8 @@ class SnacCodecStream:
         pieces = []
         while (window := self._slices.next_window()) is not None:
             pcm = self._slices.take(await self._scheduler.decode(window, self._due_s()))
+            if not len(pcm):
+                continue
             if self._heard_at is None:
                 self._heard_at = time.perf_counter()
             self._samples += len(pcm)

@@ -3,7 +3,8 @@
 SNAC's decoder looks 2.32 frames to each side, so a frame decoded with three of context on each side
 is exact. Waiting for three frames more would delay the first sound: the first frames that are
 audible are decoded with less to come, which costs accuracy at their end; from there on all is
-exact. Nothing is dropped at either end. What these frames cost is measured in `bench/tts`.
+exact. Nothing is dropped at either end. Slices stay short until so much is handed out ahead of
+play-out that a longer one can be waited for. What all this costs is measured in `bench/tts`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ import numpy as np
 from speech_server.audio.pcm import PcmFloat
 from speech_server.errors import EngineFailed
 from speech_server.tts.orpheus_codes import FRAME_SAMPLES, Codes, Frame, codes_of
-from speech_server.tts.silence import AUDIBLE_LEVEL
+from speech_server.tts.snac_opening import Opening
 
 CONTEXT_FRAMES: Final = 3
 """Frames on each side with which a frame is exact: the decoder's layers reach 4,754 samples, 2.32
@@ -29,8 +30,8 @@ _LONGEST_LEAD_FRAMES: Final = 12
 """Silence before the first sound after which no sound is waited for any more: 1 s."""
 _MAX_OPENING_FRAMES: Final = 12
 _SLACK_FRAMES: Final = 0.25
-"""Part of a frame by which audio is early: the fade that is held back, and the time to decode."""
-_AUDIBLE: Final = AUDIBLE_LEVEL / 32_768
+"""Part of a frame by which audio is early, 21 ms: the fade and the steps of `SpeechEdges` that are
+held back behind it. The time to decode is little beside them."""
 _NOTHING: Final = np.zeros(0, dtype=np.float32)
 
 
@@ -63,12 +64,13 @@ class Pace:
         ValueError: a number is out of its range.
     """
 
-    opening: tuple[int, ...] = (1, 2)
-    """Frames to come (1 or 2) that each of the first audible frames waits for. They are decoded one
+    opening: tuple[int, ...] = (1, 1, 1, 1, 1, 2, 2, 2)
+    """Frames to come (1 or 2) that each of the first frames heard waits for. They are decoded one
     by one; empty: every frame is exact, and the first is heard after four."""
-    speed: float = 2.0
-    """Frames that come in the time that a frame lasts; at least 1. After the opening slices grow
-    from one frame on, as much as this allows without a gap."""
+    speed: float = 1.3
+    """Frames that come in the time that a frame lasts, at the least; at least 1. After the opening
+    slices grow from one frame on, as much as this allows without a gap. A model that is faster
+    leaves none either; its slices could be longer."""
     longest: int = 6
     """Longest slice, frames."""
 
@@ -113,19 +115,20 @@ class SnacSlices:
 
     def __init__(self, pace: Pace | None = None) -> None:
         self._pace = pace or Pace()
+        self._opening = Opening(self._pace.speed)
         self._frames: list[Frame] = []
         self._kept_from = 0
         """Number of the first frame in `_frames`, counted from the segment's start."""
         self._next = 0
         """Number of the first frame not decoded yet."""
         self._ended = False
-        self._opened = 0
-        """Audible frames of the opening so far."""
         self._ahead = 0.0
         """Frames of audio that are not played yet when a slice is handed out, at the least."""
         self._asked: Window | None = None
         self._held = _NOTHING
         """End of a frame that its better version, still to come, is blended with."""
+        self._short = _NOTHING
+        """The first sound, when too short to start with; it goes with the next frame."""
 
     @property
     def _waiting(self) -> int:
@@ -133,8 +136,8 @@ class SnacSlices:
         return self._kept_from + len(self._frames) - self._next
 
     @property
-    def _opening(self) -> bool:
-        return self._opened < len(self._pace.opening) and self._next < _LONGEST_LEAD_FRAMES
+    def _opens(self) -> bool:
+        return self._opening.heard < len(self._pace.opening) and self._next < _LONGEST_LEAD_FRAMES
 
     def push(self, frames: Sequence[Frame]) -> None:
         """Take frames, each code 0..4095."""
@@ -172,7 +175,7 @@ class SnacSlices:
             pcm: float32, (`samples` of the window,).
 
         Returns:
-            float32, (samples,): what comes next of the segment.
+            float32, (samples,): what comes next of the segment; empty where more has to come first.
 
         Raises:
             EngineFailed: it is not as long as the window.
@@ -180,7 +183,6 @@ class SnacSlices:
         window, self._asked = self._asked, None
         if window is None or pcm.shape != (window.samples,):
             raise EngineFailed("SNAC: the decoder returned another length than was asked for")
-        opening = self._opening
         count = len(pcm) // FRAME_SAMPLES - bool(self._held.size)
         fresh = pcm[-count * FRAME_SAMPLES :]
         if self._held.size:
@@ -190,16 +192,19 @@ class SnacSlices:
             self._held = _NOTHING
         else:
             pcm = fresh
-        self._next += count
-        if opening:
-            # A frame with sound in its last half only is not heard for long enough to count.
-            self._opened += (_audible_samples(fresh) + FRAME_SAMPLES // 2) // FRAME_SAMPLES
+        too_short = False
+        if self._opens:
+            too_short = self._opening.take(fresh)
         else:
             self._ahead = max(0.0, self._ahead - count / self._pace.speed) + count
+        self._next += count
         to_the_end = self._ended and window.right == self._waiting
         if not to_the_end and window.right <= _FADED_LOOK_AHEAD:
             pcm, self._held = pcm[:-FADE_SAMPLES], pcm[-FADE_SAMPLES:]
         self._forget()
+        pcm, self._short = np.concatenate((self._short, pcm)), _NOTHING
+        if too_short and not to_the_end:
+            pcm, self._short = _NOTHING, pcm
         return pcm
 
     def _count(self) -> int:
@@ -208,10 +213,10 @@ class SnacSlices:
         if self._ended:
             return min(waiting, longest)
         exact = min(waiting - CONTEXT_FRAMES, longest)
-        if self._opening:
+        if self._opens:
             if exact > 0:
                 return exact
-            return int(waiting > self._pace.opening[self._opened])
+            return int(waiting > self._pace.opening[self._opening.heard])
         # While a slice gathers, what is ahead is played.
         worth = max(1, min(longest, (self._ahead - _SLACK_FRAMES) * self._pace.speed))
         return exact if exact >= int(worth) else 0
@@ -264,10 +269,4 @@ class SnacStream:
         pieces = []
         while (window := self._slices.next_window()) is not None:
             pieces.append(self._slices.take(self._decode(window)))
-        return pieces
-
-
-def _audible_samples(pcm: PcmFloat) -> int:
-    """Samples from the first audible one on."""
-    audible = np.flatnonzero(np.abs(pcm) >= _AUDIBLE)
-    return len(pcm) - int(audible[0]) if audible.size else 0
+        return [piece for piece in pieces if len(piece)]

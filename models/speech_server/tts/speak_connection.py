@@ -221,7 +221,10 @@ class SpeakConnection:
             return
         if event.words and context.first.add_timestamps:
             times = _word_timestamps(event.words)
-            await self._send(Timestamps(context_id=context_id, word_timestamps=times))
+            estimated = self._speaker.info.word_times_estimated or None
+            await self._send(
+                Timestamps(context_id=context_id, word_timestamps=times, estimated=estimated)
+            )
         if len(event.pcm):
             now = time.perf_counter()
             step_ms, context.sent_at = (now - context.sent_at) * 1000, now

@@ -2,7 +2,7 @@
 
 from speech_server.admission import Admission
 from speech_server.settings import SpeechServerSettings
-from speech_server.tts.engine import TtsEngine
+from speech_server.tts.engine import TtsEngine, TtsEngineInfo
 from speech_server.tts.stream import Delivery, Reply
 from speech_server.tts.voices import Voices
 
@@ -23,6 +23,11 @@ class Speaker:
         self.admission = admission
         self.settings = settings
         self.voices = Voices(engine.info)
+
+    @property
+    def info(self) -> TtsEngineInfo:
+        """What the engine can do."""
+        return self._engine.info
 
     def open(self, delivery: Delivery, max_buffer_delay_s: float | None = None) -> Reply:
         """Begin a reply; the caller closes it."""

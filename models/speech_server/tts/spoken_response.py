@@ -58,6 +58,8 @@ class SpokenResponse(StreamingResponse):
                 # Returning without the end of the body makes the server drop the connection.
                 logger.warning("a client stopped reading its audio; answer broken off")
                 return
+        # Its place is free before the client can know that the answer is over, and ask again.
+        await self._held.aclose()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -113,6 +114,12 @@ class Reply:
         self._rate_hz = engine.info.sample_rate_hz
         self._resampler = StreamResampler(self._rate_hz, delivery.sample_rate_hz)
         self._segmenter = Segmenter()
+        self._normalise = partial(
+            normalise,
+            sounds=engine.info.sounds,
+            reads_digits=engine.info.reads_digits,
+            language=engine.info.language_of(delivery.voice),
+        )
         self._chars = 0
         self._flushes = 0
         self._ended = False
@@ -244,12 +251,12 @@ class Reply:
             raise DeadlineExceeded(f"no text came for {TEXT_IDLE_S:.0f} s") from error
 
     async def _speak(self, text: str) -> None:
-        spoken = normalise(text)
+        spoken = self._normalise(text)
         if not spoken.speakable:
             return
         segment = Segment(
             spoken.text, self._delivery.voice, self._delivery.speed,
-            self._spoken_text[-_CONTEXT_CHARS:],
+            self._spoken_text[-_CONTEXT_CHARS:], self,
         )  # fmt: skip
         self._spoken_text = f"{self._spoken_text} {spoken.text}"[-_CONTEXT_CHARS:].lstrip()
         trimmer = SilenceTrimmer(self._rate_hz, pause_after(text))

@@ -6,8 +6,9 @@ model in a process of its own and is asked through its `AsyncLLM`.
 
 import asyncio
 import logging
+import os
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, MutableMapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
@@ -145,6 +146,11 @@ class VllmSource:
                 output_kind=RequestOutputKind.DELTA,
             )
 
+        prepare_environment(
+            os.environ,  # noqa: TID251  (written, not read: vLLM takes these from nowhere else)
+            cores=_allowed_cores(),
+            on_cpu=current_platform.is_cpu(),
+        )
         self._new_params = new_params
         self._dead_error = EngineDeadError
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -195,6 +201,27 @@ class VllmSource:
         core.get_output_async = receive_and_count
 
 
+def prepare_environment(environment: MutableMapping[str, str], *, cores: int, on_cpu: bool) -> None:
+    """Tell vLLM what it has no arguments for; what the operator has set stays.
+
+    It reports nothing to its maker. On a CPU it leaves half of the cores to the rest of the call
+    and lets the system place its threads; by itself it would bind one to each core but one, where
+    it waits for whatever else runs there. Unbound, the model needs no process apart from its
+    scheduler's: two of them wait for each other with busy loops. Measured on 2 cores, 7.1 s of
+    speech: 6.7 s of processor time with one process, 15.9 s with two.
+
+    Args:
+        environment: the variables that vLLM's processes will have.
+        cores: cores that this process may use.
+        on_cpu: whether the model runs on the CPU.
+    """
+    environment.setdefault("VLLM_NO_USAGE_STATS", "1")
+    if on_cpu and "VLLM_CPU_OMP_THREADS_BIND" not in environment:
+        environment["VLLM_CPU_OMP_THREADS_BIND"] = "nobind"
+        environment.setdefault("OMP_NUM_THREADS", str(max(1, cores // 2)))
+        environment.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+
+
 def check_model(folder: Path) -> None:
     """Look for a model's files.
 
@@ -211,6 +238,12 @@ def check_model(folder: Path) -> None:
             f"PARLEY_TTS_MODEL={folder}: {', '.join(missing)} missing; it has to be the directory"
             " of an Orpheus model (canopylabs/orpheus-3b-0.1-ft of Hugging Face)"
         )
+
+
+def _allowed_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _reason(error: Exception) -> str:

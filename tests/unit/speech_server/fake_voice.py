@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import cycle
 
 import numpy as np
 
 from speech_server.audio.pcm import PcmFloat
+from speech_server.tts.engine import Segment, SpeechChunk
+from speech_server.tts.orpheus import OrpheusEngine, OrpheusOptions
 from speech_server.tts.orpheus_codes import END_OF_SPEECH_ID, FRAME_SAMPLES, Frame, token_ids
 from speech_server.tts.orpheus_prompt import Prompt
 
@@ -49,7 +52,8 @@ class FakeSource:
     running: int = 0
     steps: list[int] = field(default_factory=lambda: [1])
     """Ids of each step, again and again."""
-    start_failure: Exception | None = None
+    start_failures: list[Exception] = field(default_factory=list)
+    """What the next starts end with."""
     stalled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a script has come to a stall."""
 
@@ -58,8 +62,8 @@ class FakeSource:
 
     async def start(self) -> None:
         self.starts += 1
-        if self.start_failure is not None:
-            raise self.start_failure
+        if self.start_failures:
+            raise self.start_failures.pop(0)
 
     async def close(self) -> None:
         self.closes += 1
@@ -125,3 +129,25 @@ def numbers_heard(pcm: np.ndarray) -> list[int]:
     assert (frames == frames[:, :1]).all()
     levels = frames[:, 0] / 32768
     return [round((level - LEAST_LEVEL) / LEVEL) if level else 0 for level in levels]
+
+
+def silent_frame(number: int) -> list[int]:
+    """Frames that are silent and all different, as a model's own silence is."""
+    first, *rest = ids_of(0)
+    return [first, rest[0] + number, *rest[1:]]
+
+
+async def chunks_of(engine: OrpheusEngine, segment: Segment) -> list[SpeechChunk]:
+    async with aclosing(engine.synthesize(segment)) as chunks:
+        return [chunk async for chunk in chunks]
+
+
+def pcm_of(chunks: list[SpeechChunk]) -> np.ndarray:
+    return np.concatenate([np.zeros(0, np.int16), *(chunk.pcm for chunk in chunks)])
+
+
+def engine_of(*scripts: Script, **options: bool) -> tuple[OrpheusEngine, FakeSource]:
+    source = FakeSource(list(scripts))
+    return OrpheusEngine(
+        source, FakeCodec(), OrpheusOptions(stall_s=0.05, restart_pause_s=0.0, **options)
+    ), source

@@ -7,33 +7,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
-from speech_server.errors import EngineFailed, Overloaded
+from speech_server.errors import EngineFailed, EngineRestarting
 from speech_server.tts.engine import Segment
-from speech_server.tts.orpheus import OrpheusEngine
-from speech_server.tts.orpheus_codes import END_OF_SPEECH_ID, FIRST_AUDIO_ID
+from speech_server.tts.orpheus import OrpheusEngine, OrpheusOptions
+from speech_server.tts.orpheus_codes import (
+    END_OF_SPEECH_ID,
+    FIRST_AUDIO_ID,
+    FRAME_SAMPLES,
+    SAMPLE_RATE_HZ,
+)
+from speech_server.tts.silence import SENTENCE_PAUSE_S
 from speech_server.tts.token_source import GenerationFailed, SourceDied
 from tests.unit.speech_server.fake_voice import (
     STALL,
     FakeCodec,
     FakeSource,
     Script,
+    chunks_of,
+    engine_of,
     ids_of,
     numbers_heard,
+    pcm_of,
     said,
+    silent_frame,
 )
 
 TEXT = "Hello there."
 
 
 async def spoken(engine: OrpheusEngine, text: str = TEXT, voice: str = "tara") -> list[int]:
-    async with aclosing(engine.synthesize(Segment(text, voice))) as chunks:
-        pcm = [chunk.pcm async for chunk in chunks]
-    return numbers_heard(np.concatenate(pcm)) if pcm else []
-
-
-def engine_of(*scripts: Script) -> tuple[OrpheusEngine, FakeSource]:
-    source = FakeSource(list(scripts))
-    return OrpheusEngine(source, FakeCodec(), stall_s=0.05), source
+    return numbers_heard(pcm_of(await chunks_of(engine, Segment(text, voice))))
 
 
 def resumed(reason: str) -> float:
@@ -125,7 +128,7 @@ class TestTakenUpAgain:
         assert len(source.requests) == 2
 
     async def test_when_it_falls_silent_before_it_can_have_said_the_text(self) -> None:
-        silence = [id_ for number in range(60) for id_ in _silent_frame(number)]
+        silence = [id_ for number in range(60) for id_ in silent_frame(number)]
         engine, source = engine_of([*ids_of(11, 12), *silence], said(13))
         heard = await spoken(engine, "A text that takes several seconds to say, surely it does.")
         assert heard[:2] == [11, 12]
@@ -140,19 +143,23 @@ class TestTakenUpAgain:
         assert len(source.requests) == 2
 
 
-def _silent_frame(number: int) -> list[int]:
-    """Frames that are silent and all different, as a model's own silence is."""
-    first, *rest = ids_of(0)
-    return [first, rest[0] + number, *rest[1:]]
+async def test_silence_before_and_behind_the_speech_is_cut() -> None:
+    silence = [id_ for number in range(3) for id_ in silent_frame(number)]
+    engine, _ = engine_of([*silence, *ids_of(1, 2), *silence, END_OF_SPEECH_ID])
+    pcm = pcm_of(await chunks_of(engine, Segment(TEXT, "tara")))
+    onset = int(np.flatnonzero(pcm)[0])
+    assert onset <= 0.03 * SAMPLE_RATE_HZ
+    assert numbers_heard(pcm[onset : onset + 2 * FRAME_SAMPLES]) == [1, 2]
+    assert len(pcm) - onset - 2 * FRAME_SAMPLES <= (SENTENCE_PAUSE_S + 0.01) * SAMPLE_RATE_HZ
 
 
 async def test_silence_after_the_words_ends_the_segment() -> None:
     before = cut_short("silence")
-    silence = [id_ for number in range(500) for id_ in _silent_frame(number)]
+    silence = [id_ for number in range(500) for id_ in silent_frame(number)]
     engine, source = engine_of([*ids_of(*range(1, 20)), *silence])
-    heard = await spoken(engine, "Yes.")
-    assert heard[:19] == list(range(1, 20))
-    assert len(heard) < 19 + 40
+    pcm = pcm_of(await chunks_of(engine, Segment("Yes.", "tara")))
+    assert numbers_heard(pcm[: 19 * FRAME_SAMPLES]) == list(range(1, 20))
+    assert len(pcm) < (19 + 40) * FRAME_SAMPLES
     assert len(source.requests) == 1
     assert source.running == 0
     assert cut_short("silence") == before + 1
@@ -175,8 +182,8 @@ class TestCancelled:
         assert source.running == 0
 
     async def test_cancelling_the_reader_ends_the_request(self) -> None:
-        engine, source = engine_of([*ids_of(1), STALL])
-        engine._stall_s = 60.0
+        source = FakeSource([[*ids_of(1), STALL]])
+        engine = OrpheusEngine(source, FakeCodec(), OrpheusOptions(stall_s=60.0))
         reading = asyncio.create_task(spoken(engine))
         await source.stalled.wait()
         reading.cancel()
@@ -189,24 +196,25 @@ class TestCancelled:
 class TestModelDied:
     async def test_is_told_and_it_is_started_again(self) -> None:
         engine, source = engine_of([*ids_of(1), SourceDied("gone")], said(5))
-        with pytest.raises(EngineFailed, match="being started again"):
-            await spoken(engine)
-        with pytest.raises(Overloaded, match="started again"):
-            await spoken(engine)
+        for _ in range(2):
+            with pytest.raises(EngineRestarting, match="being started again") as told:
+                await spoken(engine)
+            assert told.value.retryable
         assert engine._restart is not None
         await engine._restart
         assert (source.closes, source.starts) == (1, 1)
         assert await spoken(engine) == [5]
 
-    async def test_a_failed_start_is_tried_again_with_the_next_text(self) -> None:
-        engine, source = engine_of([SourceDied("gone")], [SourceDied("gone")], said(5))
-        source.start_failure = EngineFailed("no memory")
-        for starts in (1, 2):
-            with pytest.raises(EngineFailed):
-                await spoken(engine)
-            assert engine._restart is not None
-            await engine._restart
-            assert source.starts == starts
+    async def test_a_failed_start_is_tried_again_until_it_runs(self) -> None:
+        engine, source = engine_of([SourceDied("gone")], said(5))
+        source.start_failures = [EngineFailed("no memory"), EngineFailed("no memory")]
+        with pytest.raises(EngineRestarting):
+            await spoken(engine)
+        assert engine.recovering
+        assert engine._restart is not None
+        await engine._restart
+        assert source.starts == 3
+        assert engine.recovering is None
         assert await spoken(engine) == [5]
 
 

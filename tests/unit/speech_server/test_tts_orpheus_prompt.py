@@ -10,11 +10,13 @@ from speech_server.tts.orpheus_prompt import (
     MAX_TOKENS,
     TAGS,
     VOICES,
+    behind,
     build_prompt,
     neutralise,
     shortest_s,
     speakable,
     token_budget,
+    turn,
 )
 
 
@@ -110,6 +112,17 @@ def test_prompt_and_speech_fit_the_model(text: str) -> None:
         return
     assert len(prompt.ids) + prompt.budget <= MAX_TOKENS
     assert prompt.budget >= SLOTS
+
+
+def test_a_segment_stands_behind_what_was_said_and_still_fits() -> None:
+    first = build_prompt("1" * 300, "tara", utf8)
+    spoken = turn(first, range(128_266, 128_266 + 7 * 280))
+    assert spoken[: len(first.ids)] == first.ids
+    assert spoken[-2:] == (128_258, 128_262)
+    second = behind(spoken, first)
+    assert second.ids == spoken + first.ids
+    assert second.shortest_s == first.shortest_s
+    assert second.budget == MAX_TOKENS - len(second.ids) < first.budget
 
 
 @pytest.mark.parametrize(

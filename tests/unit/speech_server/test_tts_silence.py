@@ -33,6 +33,13 @@ def test_leading_and_trailing_silence(step: int) -> None:
     assert len(trimmed) == 160 + 1_000 + 1_600  # and a pause of 100 ms
 
 
+def test_a_pause_goes_out_before_it_is_known_what_follows() -> None:
+    trimmer = SilenceTrimmer(RATE_HZ, pause_s=0.1)
+    spoken = np.concatenate((tone(800), quiet(1_600)))
+    assert np.array_equal(trimmer.push(spoken), spoken)
+    assert not len(trimmer.finish())
+
+
 def test_a_pause_inside_is_kept() -> None:
     spoken = np.concatenate((tone(800), quiet(8_000), tone(800)))
     trimmed, _ = trim(spoken, 720)

@@ -169,6 +169,22 @@ def test_the_opening_waits_for_the_first_sound() -> None:
     assert set(rights[8:]) == {3}
 
 
+def test_the_click_that_a_segment_opens_with_is_not_its_first_sound() -> None:
+    windows: list[Window] = []
+
+    def clicking(window: Window) -> PcmFloat:
+        audio = toy_decode(window)
+        if not windows:
+            audio[:30] = 0.02
+        windows.append(window)
+        return audio
+
+    stream = SnacStream(clicking, Pace(opening=(1,)))
+    for frame in [SILENCE] * 6 + loud_frames(10):
+        stream.push([frame])
+    assert [window.right for window in windows[:6]] == [1] * 6
+
+
 def test_no_sound_is_waited_for_longer_than_a_second() -> None:
     recorder = Recorder()
     stream = SnacStream(recorder)
@@ -204,6 +220,10 @@ def test_no_step_where_the_exact_frames_begin() -> None:
 )
 def test_a_faster_model_is_exact_sooner(speed: float, opening: tuple[int, ...]) -> None:
     assert Pace.for_speed(speed).opening == opening
+
+
+def test_what_is_reckoned_with_is_a_pace_for_its_speed() -> None:
+    assert Pace() == Pace.for_speed(Pace().speed)
 
 
 @given(st.one_of(st.floats(1.0, 8.0), st.just(float("inf"))), st.integers(1, 60))

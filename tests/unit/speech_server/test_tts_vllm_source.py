@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models
 from speech_server.errors import EngineFailed
 from speech_server.tts.orpheus_prompt import Prompt
 from speech_server.tts.token_source import GenerationFailed, SourceDied
-from speech_server.tts.vllm_source import VllmOptions, VllmSource
+from speech_server.tts.vllm_source import VllmOptions, VllmSource, prepare_environment
 
 PROMPT = Prompt((1, 2), budget=70, shortest_s=0.0)
 
@@ -54,6 +54,33 @@ async def test_before_the_start_nothing_is_generated(model: Path) -> None:
     with pytest.raises(SourceDied):
         await anext(source_of(model).generate(PROMPT))
     await source_of(model).close()
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, "1"), (2, "1"), (3, "1"), (8, "4")])
+def test_on_a_cpu_half_of_the_cores_are_left_to_the_call(cores: int, threads: str) -> None:
+    environment: dict[str, str] = {}
+    prepare_environment(environment, cores=cores, on_cpu=True)
+    assert environment == {
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "OMP_NUM_THREADS": threads,
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    }
+
+
+@pytest.mark.parametrize(
+    "placed", [{"VLLM_CPU_OMP_THREADS_BIND": "auto"}, {"VLLM_CPU_OMP_THREADS_BIND": "0-31"}]
+)
+def test_where_the_operator_has_placed_vllm_it_stays(placed: dict[str, str]) -> None:
+    environment = dict(placed)
+    prepare_environment(environment, cores=8, on_cpu=True)
+    assert environment == {**placed, "VLLM_NO_USAGE_STATS": "1"}
+
+
+def test_on_a_gpu_nothing_is_said_about_cores() -> None:
+    environment: dict[str, str] = {}
+    prepare_environment(environment, cores=8, on_cpu=False)
+    assert environment == {"VLLM_NO_USAGE_STATS": "1"}
 
 
 class FakeCore:
