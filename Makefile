@@ -23,7 +23,7 @@ RUFF_PATHS := agent plugins models tests bench docs
 .PHONY: help
 help: ## List the tasks
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  \033[36m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / {printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: installed ## Install everything that `make run` needs (once; instant afterwards)
@@ -48,6 +48,11 @@ test: test-tools check $(PIPECAT)/.installed $(PAGE) ## `check`, then everything
 	cd web && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; } && npm test
 	$(BIN)/pytest tests/contract tests/e2e
 
+.PHONY: test-orpheus
+test-orpheus: test-tools $(VLLM)/.installed $(PAGE) ## The Orpheus voice on vLLM's CPU build, a whole call included (6 GB, ten minutes)
+	@$(BIN)/parley setup
+	$(BIN)/pytest tests/contract/test_orpheus.py tests/e2e/test_orpheus_call.py
+
 .PHONY: fix
 fix: $(VENV)/.dev ## Format, mend what the linter can, write the settings tables anew
 	$(BIN)/ruff check --fix $(RUFF_PATHS)
@@ -61,6 +66,10 @@ bench: $(VENV)/.dev $(PAGE) ## Fifty calls against a stack of its own: what they
 .PHONY: bench-stt
 bench-stt: $(VENV)/.dev ## How many callers the speech server hears at once, peers beside it (a minute)
 	$(BIN)/parley bench stt --quick
+
+.PHONY: bench-tts
+bench-tts: $(VENV)/.dev voice ## How soon a reply is heard and how many at once, the codec beside the reference (a minute)
+	$(BIN)/parley bench tts --quick
 
 .PHONY: clean
 clean: ## Remove what was built; keeps .parley, where the appointments and keys are
@@ -131,8 +140,11 @@ $(PAGE): $(PAGE_SOURCES)
 	@cd web && npm ci --no-audit --no-fund --loglevel=error && npm run build
 	@touch $@
 
+# vLLM for the Orpheus voice, unless its environment or a server of it was named.
+ORPHEUS = $(if $(PARLEY_VOICE_PYTHON)$(PARLEY_TTS_URL)$(PARLEY_SPEECH_URL),,$(if $(filter orpheus,$(PARLEY_TTS_ENGINE)),$(VLLM)/.installed))
+
 .PHONY: installed
-installed: $(VENV)/.run $(if $(filter whisper,$(PARLEY_STT_ENGINE)),$(VENV)/.whisper) $(PAGE) voice
+installed: $(VENV)/.run $(if $(filter whisper,$(PARLEY_STT_ENGINE)),$(VENV)/.whisper) $(ORPHEUS) $(PAGE) voice
 
 # --- packages of the system ----------------------------------------------------------------------
 

@@ -196,11 +196,24 @@ class RunSettings(_ParleySettings):
     """Port of the worker's health page."""
     worker_metrics_port: int = Field(8082, ge=0, le=65535)
     """Port of the worker's Prometheus page; 0 turns it off."""
+    voice_port: int = Field(8092, ge=0, le=65535)
+    """Port of the Orpheus voice, where it has a speech server of its own."""
 
     livekit_server_bin: Path | None = None
     """The livekit-server program to run; None: `PATH`, then the home folder, then it is built."""
     speech_url: str | None = None
     """A speech server that runs already; None: `parley run` starts one."""
+    tts_url: str | None = None
+    """A text-to-speech server that runs already; None: the speech server, or the Orpheus voice."""
+    tts_engine: str = "auto"
+    """Text-to-speech engine; `orpheus` gets a speech server of its own, in vLLM's environment."""
+    tts_model: str | None = None
+    """Orpheus: directory of the language model."""
+    tts_snac: str | None = None
+    """Orpheus: directory of the codec. Empty: the folder `snac` in the model's directory."""
+    voice_python: Path | None = None
+    """Orpheus: interpreter of an environment with vLLM and the speech server; None: the one that
+    `make .venv-vllm/.installed` makes, for a CPU."""
     llm_url: str | None = None
     """Base URL of an OpenAI-compatible model server; None: one found here, else the script."""
     llm_model: str | None = None
@@ -210,8 +223,8 @@ class RunSettings(_ParleySettings):
     llm_probe: bool = True
     """Look for a model server on this machine when `llm_url` is not set."""
 
-    ready_timeout_s: float = Field(180.0, gt=0, le=900)
-    """Longest wait until every process is ready, seconds."""
+    ready_timeout_s: float | None = Field(None, gt=0, le=3600)
+    """Longest wait until every process is ready, seconds. Empty: 180; with Orpheus 900."""
     stop_timeout_s: float = Field(8.0, gt=0, le=3600)
     """Time a process has to end after SIGTERM before it is killed, seconds."""
 

@@ -23,6 +23,7 @@ from voice_agent.stack.ports import LOOPBACK, settle_ports
 from voice_agent.stack.processes import ProcessGroup
 from voice_agent.stack.readiness import ended, wait_until_ready
 from voice_agent.stack.running_stack import only_stack, publish
+from voice_agent.stack.voice import ready_timeout_s, speech_settings, voice_server
 
 
 def run(
@@ -115,7 +116,12 @@ async def _start_and_watch(
     async with ProcessGroup(console, stop_timeout_s=grace_s, hurry=hurry) as group:
         for program in plan.programs():
             await group.start(program)
-        await wait_until_ready(group, timeout_s=settings.ready_timeout_s, log_dir=console.log_dir)
+        await wait_until_ready(
+            group,
+            timeout_s=ready_timeout_s(settings),
+            log_dir=console.log_dir,
+            tell=console.say,
+        )
         publish(home, plan.describe({r.name: r.pid for r in group.running}, os.getpid()))
         console.say(plan.language_model.describe())
         console.say(f"Ready: {plan.web_url}")
@@ -125,11 +131,13 @@ async def _start_and_watch(
 async def make_plan(
     settings: RunSettings, home: Path, console: Console, *, auto_ports: bool
 ) -> StackPlan:
-    """Decide on ports, credentials, livekit-server and model.
+    """Decide on ports, credentials, livekit-server, model and voice.
 
     Raises:
         StackError: something is busy, missing or wrong.
     """
+    # Before livekit-server, which may have to be built.
+    voice, hearing = voice_server(settings), speech_settings(settings)
     ports = settle_ports(port_wishes(settings), auto=auto_ports)
     key, secret = credentials_of(settings)
     server = config = None
@@ -158,6 +166,8 @@ async def make_plan(
         livekit_config=config,
         environment=environment(),
         credentials=(key, secret.get_secret_value()),
+        speech_settings=hearing,
+        voice=voice,
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from voice_agent.stack.ports import LOOPBACK, PortWish, holder_of, is_free, sett
 from voice_agent.stack.processes import ProcessGroup
 from voice_agent.stack.readiness import ask, client_session, wait_until_ready
 from voice_agent.stack.running_stack import RunningStack, read_running_stack
+from voice_agent.stack.voice import speaks_with_orpheus, speech_settings, voice_server
 from voice_agent.token_server.page import STATIC
 
 ENGINE_TIMEOUT_S = 60.0
@@ -66,7 +68,9 @@ async def examine(
     else:
         for wish in port_wishes(settings):
             yield check_port(wish)
-        yield await check_engines(environment)
+        if speaks_with_orpheus(settings):
+            yield check_voice(settings)
+        yield await check_engines(settings, environment)
     yield await check_model(settings)
 
 
@@ -110,6 +114,7 @@ async def check_running(stack: RunningStack) -> AsyncIterator[Finding]:
     parts = {
         "livekit": stack.livekit_url.replace("ws", "http", 1) + "/",
         "speech": f"{stack.speech_url}/ready",
+        **({"voice": f"{stack.voice_url}/ready"} if stack.voice_url else {}),
         "web": f"{stack.web_url}/health",
         "worker": f"{stack.worker_url}/",
     }
@@ -123,10 +128,23 @@ async def check_running(stack: RunningStack) -> AsyncIterator[Finding]:
             yield Finding(f"running {name}", "problem", answer, fix)
 
 
-async def check_engines(environment: Mapping[str, str]) -> Finding:
+def check_voice(settings: RunSettings) -> Finding:
+    """Whether the Orpheus voice finds its model and vLLM; it takes minutes to load, so is not."""
+    try:
+        speech_settings(settings)
+        server = voice_server(settings)
+    except StackError as error:
+        return Finding("Orpheus voice", "problem", error.message, error.fix)
+    python = sys.executable if server is None else server.python
+    return Finding("Orpheus voice", "ok", f"{settings.tts_model}, not loaded here, with {python}")
+
+
+async def check_engines(settings: RunSettings, environment: Mapping[str, str]) -> Finding:
     """Whether the speech engines load: the speech server is started and asked."""
     port = settle_ports([PortWish("speech server", "speech", 0)])["speech"]
-    program = speech_program(environment, port)
+    listens_only = speaks_with_orpheus(settings) or settings.tts_url is not None
+    roles = {"PARLEY_SPEECH_ROLES": "stt"} if listens_only else {}
+    program = speech_program({**environment, **roles}, port)
     output = _LastLines()
     try:
         async with ProcessGroup(output, stop_timeout_s=5.0) as group:

@@ -13,6 +13,7 @@ from voice_agent.stack.model_probe import SCRIPT_MODEL, LanguageModel
 from voice_agent.stack.ports import LOOPBACK, PortWish
 from voice_agent.stack.processes import Program
 from voice_agent.stack.running_stack import RunningStack
+from voice_agent.stack.voice import VoiceServer, has_own_server
 
 AGENT_SCRIPT = Path(__file__).resolve().parents[2] / "agent.py"
 
@@ -42,6 +43,8 @@ def port_wishes(settings: RunSettings) -> list[PortWish]:
         )
     if settings.speech_url is None:
         wishes.append(PortWish("speech server", "PARLEY_SPEECH_PORT", settings.speech_port))
+    if has_own_server(settings):
+        wishes.append(PortWish("Orpheus voice", "PARLEY_VOICE_PORT", settings.voice_port))
     if not uses_own_livekit(settings):
         return wishes
     udp_port = settings.livekit_udp_port
@@ -71,6 +74,8 @@ class StackPlan:
         livekit_config: its configuration file; None when one runs elsewhere.
         environment: environment of every program, without what the plan adds.
         credentials: LiveKit's key and secret.
+        speech_settings: what the speech server is told besides the environment.
+        voice: the speech server that only speaks; None where one server plays both roles.
     """
 
     home: Path
@@ -82,6 +87,8 @@ class StackPlan:
     livekit_config: Path | None
     environment: Mapping[str, str] = field(repr=False)
     credentials: tuple[str, str] = field(repr=False)
+    speech_settings: Mapping[str, str] = field(default_factory=dict)
+    voice: VoiceServer | None = None
 
     @property
     def web_url(self) -> str:
@@ -98,6 +105,11 @@ class StackPlan:
         """The worker's Prometheus page; None when it is off."""
         port = self.ports.get("PARLEY_WORKER_METRICS_PORT")
         return f"http://{LOOPBACK}:{port}/metrics" if port else None
+
+    @property
+    def voice_url(self) -> str | None:
+        """The speech server that only speaks; None where there is none."""
+        return f"http://{LOOPBACK}:{self.ports['PARLEY_VOICE_PORT']}" if self.voice else None
 
     def programs(self) -> list[Program]:
         """The programs to start, in order; the last started is the first stopped.
@@ -127,7 +139,12 @@ class StackPlan:
             )
         if "PARLEY_SPEECH_PORT" in self.ports:
             port = self.ports["PARLEY_SPEECH_PORT"]
-            programs.append(speech_program(self._child_environment(), port))
+            environment = {**self._child_environment(), **self.speech_settings}
+            programs.append(speech_program(environment, port))
+        if self.voice is not None:
+            port = self.ports["PARLEY_VOICE_PORT"]
+            environment = {**self._child_environment(), **self.voice.settings}
+            programs.append(speech_program(environment, port, "voice", self.voice.python))
         if self.language_model.origin == "script":
             port = self.ports["PARLEY_LANGUAGE_PORT"]
             programs.append(self._python("responder", "language_server", port, "/health"))
@@ -152,6 +169,7 @@ class StackPlan:
             web_url=self.web_url,
             livekit_url=self.livekit_url,
             speech_url=self.speech_url,
+            voice_url=self.voice_url,
             llm_url=self.language_model.url,
             llm_model=self.language_model.model,
             worker_url=self.worker_url,
@@ -176,23 +194,34 @@ class StackPlan:
             "PARLEY_LIVEKIT_API_KEY": key,
             "PARLEY_LIVEKIT_API_SECRET": secret,
             "PARLEY_SPEECH_URL": self.speech_url,
+            **({"PARLEY_TTS_URL": self.voice_url} if self.voice_url else {}),
             "PARLEY_LLM_URL": self.language_model.url,
             "PARLEY_LLM_MODEL": self.language_model.model,
         }
 
 
-def speech_program(environment: Mapping[str, str], port: int) -> Program:
-    """The speech server at a port; ready once its engines are loaded and warm."""
+def speech_program(
+    environment: Mapping[str, str],
+    port: int,
+    name: str = "speech",
+    python: str | Path = sys.executable,
+) -> Program:
+    """A speech server at a port; ready once its engines are loaded and warm."""
     environment = {**environment, "PARLEY_SPEECH_PORT": str(port)}
-    return _python_program("speech", "speech_server", environment, port, "/ready")
+    return _python_program(name, "speech_server", environment, port, "/ready", python)
 
 
 def _python_program(
-    name: str, module: str, environment: Mapping[str, str], port: int, health: str
+    name: str,
+    module: str,
+    environment: Mapping[str, str],
+    port: int,
+    health: str,
+    python: str | Path = sys.executable,
 ) -> Program:
     return Program(
         name,
-        (sys.executable, "-m", module),
+        (python, "-m", module),
         environment,
         ready_url=f"http://{LOOPBACK}:{port}{health}",
     )

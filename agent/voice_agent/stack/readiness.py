@@ -1,11 +1,14 @@
 """Waits until every program can be used, and says which one cannot and why."""
 
 import asyncio
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import aiohttp
+from pydantic import ValidationError
 
+from speech_server.protocol.rest import Health
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.processes import ProcessGroup, RunningProgram
 
@@ -15,10 +18,17 @@ ANSWER_TIMEOUT_S = 2.0
 """Longest wait for one answer, seconds."""
 ANSWER_MAX_BYTES = 2_000
 """How much of an answer is read to say why a program is not ready."""
+PROGRESS_S = 15.0
+"""Time between two lines that say what is still waited for, seconds."""
 
 
 async def wait_until_ready(
-    group: ProcessGroup, *, timeout_s: float, log_dir: Path = Path("logs")
+    group: ProcessGroup,
+    *,
+    timeout_s: float,
+    log_dir: Path = Path("logs"),
+    tell: Callable[[str], None] | None = None,
+    progress_s: float = PROGRESS_S,
 ) -> None:
     """Return once every running program of the group is ready.
 
@@ -26,13 +36,17 @@ async def wait_until_ready(
         group: the programs.
         timeout_s: longest wait for all of them, seconds.
         log_dir: where the errors say that the log files are.
+        tell: takes a line now and then that says what is still waited for.
+        progress_s: time between two such lines, seconds.
 
     Raises:
-        StackError: a program ended, or was not ready in time; the message names it.
+        StackError: a program ended, failed to load its engine, or was not ready in time; the
+            message names it.
     """
     states = {running.name: "starting" for running in group.running}
-    everything = asyncio.create_task(_wait_for_all(group, states))
+    everything = asyncio.create_task(_wait_for_all(group, states, log_dir))
     exited = asyncio.create_task(group.first_exit())
+    progress = asyncio.create_task(_tell_progress(states, tell, progress_s))
     try:
         await asyncio.wait(
             [everything, exited], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
@@ -43,9 +57,10 @@ async def wait_until_ready(
             raise _too_late(states, timeout_s, log_dir)
         await everything
     finally:
-        everything.cancel()
-        exited.cancel()
-        await asyncio.gather(everything, exited, return_exceptions=True)
+        tasks = (everything, exited, progress)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def ended(running: RunningProgram, log_dir: Path) -> StackError:
@@ -81,22 +96,50 @@ def client_session() -> aiohttp.ClientSession:
     )
 
 
-async def _wait_for_all(group: ProcessGroup, states: dict[str, str]) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        for running in group.running:
-            tasks.create_task(_wait_for(running, states))
+async def _wait_for_all(group: ProcessGroup, states: dict[str, str], log_dir: Path) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for running in group.running:
+                tasks.create_task(_wait_for(running, states, log_dir))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
 
 
-async def _wait_for(running: RunningProgram, states: dict[str, str]) -> None:
+async def _wait_for(running: RunningProgram, states: dict[str, str], log_dir: Path) -> None:
     url = running.program.ready_url
     if url is not None:
         async with client_session() as session:
             while (state := await ask(session, url)) is not None:
                 states[running.name] = state
+                if why := _failure(state):
+                    raise StackError(
+                        f"{running.name} cannot be used: {why}",
+                        f"More is in {_log(log_dir, running.name)}.",
+                    )
                 await asyncio.sleep(POLL_S)
     states[running.name] = "answers, but has not yet said that it is ready"
     await running.announced_ready.wait()
     del states[running.name]
+
+
+async def _tell_progress(
+    states: dict[str, str], tell: Callable[[str], None] | None, every_s: float
+) -> None:
+    began_at = time.monotonic()
+    while tell is not None:
+        await asyncio.sleep(every_s)
+        waited_s = time.monotonic() - began_at
+        tell(f"Waiting for {', '.join(states)} ({waited_s:.0f} s so far).")
+
+
+def _failure(state: str) -> str | None:
+    """Why a speech server will never be ready: the roles that failed, or None."""
+    try:
+        health = Health.model_validate_json(state.partition(" ")[2])
+    except ValidationError:
+        return None
+    failed = (what for what in health.roles.values() if what.startswith("failed: "))
+    return "; ".join(what.removeprefix("failed: ") for what in failed) or None
 
 
 def _too_late(states: dict[str, str], timeout_s: float, log_dir: Path) -> StackError:
@@ -104,7 +147,7 @@ def _too_late(states: dict[str, str], timeout_s: float, log_dir: Path) -> StackE
     return StackError(
         f"not ready after {timeout_s:g} s: {', '.join(waiting)}",
         f"Look into {', '.join(_log(log_dir, name) for name in states)}; "
-        "on a slow machine give it longer: PARLEY_READY_TIMEOUT_S=300.",
+        f"on a slow machine give it longer: PARLEY_READY_TIMEOUT_S={2 * timeout_s:g}.",
     )
 
 

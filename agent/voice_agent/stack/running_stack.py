@@ -27,6 +27,8 @@ class RunningStack(BaseModel):
     """livekit-server, as a WebSocket URL."""
     speech_url: str
     """The speech server."""
+    voice_url: str | None = None
+    """The speech server that only speaks; None where one plays both roles."""
     llm_url: str
     """The model server, OpenAI base URL."""
     llm_model: str

@@ -11,6 +11,7 @@ from voice_agent.stack.livekit_server import LiveKitServer
 from voice_agent.stack.model_probe import LanguageModel
 from voice_agent.stack.plan import StackPlan, port_wishes, script_model, uses_own_livekit
 from voice_agent.stack.processes import Program
+from voice_agent.stack.voice import VoiceServer
 
 PORTS = {
     "PARLEY_WEB_PORT": 1,
@@ -88,6 +89,29 @@ def test_servers_that_run_elsewhere_are_not_started() -> None:
     ports = {name: port for name, port in PORTS.items() if name != "PARLEY_SPEECH_PORT"}
     started = programs(replace(PLAN, ports=ports, livekit_server=None, livekit_config=None))
     assert list(started) == ["responder", "web", "worker"]
+
+
+def test_the_voice_has_a_server_of_its_own() -> None:
+    voice = VoiceServer(Path("/vllm/python"), {"PARLEY_SPEECH_ROLES": "tts"})
+    listens = {"PARLEY_SPEECH_ROLES": "stt"}
+    ports = {**PORTS, "PARLEY_VOICE_PORT": 7}
+    plan = replace(PLAN, ports=ports, voice=voice, speech_settings=listens)
+    started = programs(plan)
+    assert list(started) == ["livekit", "speech", "voice", "responder", "web", "worker"]
+    assert started["voice"].command == (Path("/vllm/python"), "-m", "speech_server")
+    assert started["voice"].environment["PARLEY_SPEECH_PORT"] == "7"
+    assert started["voice"].environment["PARLEY_SPEECH_ROLES"] == "tts"
+    assert started["voice"].ready_url == "http://127.0.0.1:7/ready"
+    assert started["speech"].environment["PARLEY_SPEECH_PORT"] == "4"
+    assert started["speech"].environment["PARLEY_SPEECH_ROLES"] == "stt"
+    assert started["worker"].environment["PARLEY_TTS_URL"] == "http://127.0.0.1:7"
+    assert "PARLEY_SPEECH_ROLES" not in started["worker"].environment
+    assert plan.describe({}, 1).voice_url == "http://127.0.0.1:7"
+
+
+def test_without_a_voice_of_its_own_the_worker_is_told_of_none() -> None:
+    assert "PARLEY_TTS_URL" not in programs(PLAN)["worker"].environment
+    assert PLAN.describe({}, 1).voice_url is None
 
 
 def test_the_metrics_page_can_be_off() -> None:

@@ -1,0 +1,123 @@
+"""The Orpheus voice: whether it needs a speech server of its own, and what that has to find.
+
+vLLM fixes the versions of so much that it has an environment of its own. The stack then runs two
+speech servers: the usual one, which only listens, and one in vLLM's environment, which only speaks.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from voice_agent.settings import RunSettings
+from voice_agent.stack.errors import StackError
+
+VLLM_ENVIRONMENT = Path(__file__).resolve().parents[3] / ".venv-vllm"
+"""What `make .venv-vllm/.installed` makes in the checkout; the stamp says that it is complete."""
+
+READY_TIMEOUT_S = 180.0
+"""Longest wait for the usual stack, seconds."""
+READY_TIMEOUT_ORPHEUS_S = 900.0
+"""Longest wait for a stack with the Orpheus voice, seconds: a tiny model takes a minute on a CPU,
+the real one reads seven gigabytes first."""
+
+
+@dataclass(frozen=True)
+class VoiceServer:
+    """The speech server that only speaks.
+
+    Attributes:
+        python: interpreter of its environment.
+        settings: the environment variables that make it what it is.
+    """
+
+    python: Path
+    settings: Mapping[str, str]
+
+
+def speaks_with_orpheus(settings: RunSettings) -> bool:
+    """Whether a speech server that we start speaks with Orpheus."""
+    elsewhere = settings.tts_url is not None or settings.speech_url is not None
+    return settings.tts_engine == "orpheus" and not elsewhere
+
+
+def has_own_server(settings: RunSettings) -> bool:
+    """Whether the voice gets a speech server of its own."""
+    # Where vLLM can be imported beside us, one server plays both roles.
+    return speaks_with_orpheus(settings) and find_spec("vllm") is None
+
+
+def speech_settings(settings: RunSettings) -> dict[str, str]:
+    """What the usual speech server is told: that it only listens, or how it speaks.
+
+    Raises:
+        StackError: something that the voice needs is missing; the message says what to do.
+    """
+    if settings.tts_url is not None or has_own_server(settings):
+        return {"PARLEY_SPEECH_ROLES": "stt"}
+    return _voice_settings(settings) if speaks_with_orpheus(settings) else {}
+
+
+def voice_server(settings: RunSettings) -> VoiceServer | None:
+    """The voice's own server; None where it has none.
+
+    Raises:
+        StackError: something that the voice needs is missing; the message says what to do.
+    """
+    if not has_own_server(settings):
+        return None
+    voice = {"PARLEY_SPEECH_ROLES": "tts", **_voice_settings(settings)}
+    return VoiceServer(_python(settings), voice)
+
+
+def ready_timeout_s(settings: RunSettings) -> float:
+    """Longest wait until every process is ready, seconds."""
+    if settings.ready_timeout_s is not None:
+        return settings.ready_timeout_s
+    return READY_TIMEOUT_ORPHEUS_S if speaks_with_orpheus(settings) else READY_TIMEOUT_S
+
+
+def _voice_settings(settings: RunSettings) -> dict[str, str]:
+    """The voice's settings in full, for `.env` files are read by us and not by the server."""
+    if not settings.tts_model:
+        raise StackError(
+            "PARLEY_TTS_ENGINE=orpheus needs PARLEY_TTS_MODEL",
+            "PARLEY_TTS_MODEL=DIR, the directory of canopylabs/orpheus-3b-0.1-ft of Hugging Face.",
+        )
+    model = Path(settings.tts_model).expanduser().absolute()
+    if not (model / "config.json").is_file():
+        what = "there is no config.json in it" if model.is_dir() else "there is no such directory"
+        raise StackError(
+            f"PARLEY_TTS_MODEL={model}: {what}",
+            "Name the directory of an Orpheus model (canopylabs/orpheus-3b-0.1-ft).",
+        )
+    snac = Path(settings.tts_snac).expanduser().absolute() if settings.tts_snac else model / "snac"
+    if not snac.is_dir():
+        raise StackError(
+            f"the voice's codec is missing: there is no directory {snac}",
+            "Name the directory of hubertsiuzdak/snac_24khz: PARLEY_TTS_SNAC=DIR.",
+        )
+    return {
+        "PARLEY_TTS_ENGINE": "orpheus",
+        "PARLEY_TTS_MODEL": str(model),
+        "PARLEY_TTS_SNAC": str(snac),
+    }
+
+
+def _python(settings: RunSettings) -> Path:
+    if settings.voice_python is not None:
+        # Not resolved: an environment's interpreter is a link, and knows its place by it.
+        python = settings.voice_python.expanduser().absolute()
+        if not python.is_file():
+            raise StackError(
+                f"PARLEY_VOICE_PYTHON={python}: there is no such program",
+                "Name the interpreter of an environment with vLLM and Parley, or unset it.",
+            )
+        return python
+    if not (VLLM_ENVIRONMENT / ".installed").is_file():
+        raise StackError(
+            f"vLLM, which the Orpheus voice needs, is not installed in {VLLM_ENVIRONMENT}",
+            "make .venv-vllm/.installed (6 GB, for a CPU); or name the interpreter of another "
+            "environment: PARLEY_VOICE_PYTHON=DIR/bin/python.",
+        )
+    return VLLM_ENVIRONMENT / "bin" / "python"
