@@ -86,8 +86,10 @@ def speech_server_process(
     process = subprocess.Popen(
         [python, "-m", "speech_server"],
         env=environment,
-        stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
+        # vLLM's engine says everything there too
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
     )
     server = SpeechServer(process, roles, settings.get("speech_api_key", ""))

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-_BENCHMARKS = {"stt": "bench.stt.command"}
+_BENCHMARKS = {"stt": "bench.stt.command", "tts": "bench.tts.command"}
 """Subcommand → module of the checkout that holds the function of the same name."""
 
 

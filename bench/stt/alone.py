@@ -15,9 +15,10 @@ from typing import Final
 
 import websockets
 
+from bench.percentiles import Percentiles
 from bench.stt.offline import QUIET_S
 from bench.stt.recordings import Recording, silent_frames
-from bench.stt.rounds import Percentiles, against
+from bench.stt.rounds import against
 from bench.stt.word_errors import Difference, difference, word_error_rate
 
 _TIMEOUT_S: Final = 20.0

@@ -9,16 +9,16 @@ from typing import Final, Literal
 
 from rich.console import Console
 
+from bench.children import PeerUnavailable
+from bench.ramp import ramp
 from bench.stt.alone import measure_alone
 from bench.stt.offline import decode_offline
 from bench.stt.plan import Plan
-from bench.stt.ramp import ramp
 from bench.stt.recordings import Recording
 from bench.stt.report import OURS_FINALS_ONLY, Report
 from bench.stt.rounds import Round, run_round
 from bench.stt.systems import (
     Engine,
-    PeerUnavailable,
     System,
     parley,
     per_request,

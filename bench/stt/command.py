@@ -4,24 +4,29 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Literal
 
 import psutil
 import typer
 from rich.console import Console
 
+from bench.cells import WIDTH
+from bench.options import (
+    BAD_INPUT,
+    INTERRUPTED,
+    BadOption,
+    check_outputs,
+    fail,
+    parse_settings,
+)
 from bench.stt.benchmark import Benchmark, Peers
-from bench.stt.plan import FULL, QUICK, BadOption, parse_settings, parse_steps
+from bench.stt.plan import FULL, QUICK, parse_steps
 from bench.stt.recordings import BadRecording, Recording, read_recordings, spoken_recordings
 from bench.stt.report import Report
 from bench.stt.systems import Engine
-from bench.stt.tables import WIDTH, cost_table, latency_table, sustained_table
+from bench.stt.tables import cost_table, latency_table, sustained_table
 from bench.stt.widened_whisper import DIMENSIONS, widened_whisper
 from voice_agent.settings import home_dir
-
-_BAD_INPUT: Final = 2
-_INTERRUPTED: Final = 130
-"""As shells report a command that Ctrl-C ended."""
 
 
 def stt(
@@ -119,7 +124,7 @@ def stt(
     console = Console(highlight=False)
     console.width = max(console.width, WIDTH)
     try:
-        _check_outputs(json_file, plot)
+        check_outputs(json_file, plot)
         plan = (QUICK if quick else FULL).changed(
             steps=parse_steps(streams) if streams else None, talk_s=talk, bound_s=bound
         )
@@ -129,22 +134,22 @@ def stt(
         said = _recordings(recordings, model, engine, cache)
         benchmark = Benchmark(chosen, said, plan, settings, _peers(peers, quick), cache, console)
     except (BadOption, BadRecording) as error:
-        _fail(str(error), _BAD_INPUT)
+        fail(str(error), BAD_INPUT)
     except FileNotFoundError as error:
-        _fail(f"{error.filename or error}: not found. The recorded set needs flite: "
-              "apt-get install flite, or --recordings DIR", _BAD_INPUT)  # fmt: skip
+        fail(f"{error.filename or error}: not found. The recorded set needs flite: "
+              "apt-get install flite, or --recordings DIR", BAD_INPUT)  # fmt: skip
     report = benchmark.report
     status, failure = 0, ""
     try:
         asyncio.run(benchmark.run())
     except KeyboardInterrupt:
-        status, failure = _INTERRUPTED, "interrupted: the ramp is not complete"
+        status, failure = INTERRUPTED, "interrupted: the ramp is not complete"
     except (RuntimeError, OSError, psutil.Error) as error:  # a server did not start, or died
         status, failure = 1, f"the run broke off: {error}"
     if failure:
         report.notes.append(failure)
     if not report.rounds:
-        _fail(failure, status)
+        fail(failure, status)
     _show(console, report)
     if json_file is not None:
         json_file.write_text(f"{json.dumps(report.to_json(), indent=2)}\n", encoding="utf-8")
@@ -153,7 +158,7 @@ def stt(
 
         draw(report, plot)
     if failure:
-        _fail(failure, status)
+        fail(failure, status)
 
 
 def _engine(
@@ -196,17 +201,6 @@ def _peers(wanted: bool, quick: bool) -> Peers:
     return "best" if quick else "all"
 
 
-def _check_outputs(json_file: Path | None, plot: Path | None) -> None:
-    for option, path in (("--json", json_file), ("--plot", plot)):
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise BadOption(f"{option} {path}: no such directory, or not a file")
-    if plot is not None:
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError as error:
-            raise BadOption(f"--plot: {error}; install it with: pip install matplotlib") from error
-
-
 def _show(console: Console, report: Report) -> None:
     for table in (latency_table(report), cost_table(report)):
         console.print(table)
@@ -219,8 +213,3 @@ def _show(console: Console, report: Report) -> None:
         if not isinstance(value, dict):
             shown = f"{value:.3f}" if isinstance(value, float) else value
             console.print(f"{name:32} {shown}")
-
-
-def _fail(message: str, status: int) -> Any:
-    typer.secho(message, fg="red", err=True)
-    raise typer.Exit(status)

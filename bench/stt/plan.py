@@ -1,18 +1,13 @@
 """How long and how hard to measure."""
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
+
+from bench.options import BadOption
 
 BOUNDS_S: Final = (0.3, 0.5, 0.75, 1.0, 1.5)
 """Sustained callers are told for each of these and the one asked for."""
 _MOST_STREAMS: Final = 2000
-_SETTING: Final = re.compile(r"(?:PARLEY_)?([A-Za-z_]+)=(.*)", re.DOTALL)
-
-
-class BadOption(ValueError):
-    """An option of the command cannot be used; the message says which and why."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +66,3 @@ def parse_steps(text: str) -> tuple[int, ...]:
     if list(steps) != sorted(set(steps)) or not 1 <= steps[0] <= steps[-1] <= _MOST_STREAMS:
         raise BadOption(f"--streams {text}: give rising numbers from 1 to {_MOST_STREAMS}")
     return steps
-
-
-def parse_settings(given: Iterable[str]) -> dict[str, str]:
-    """Settings of the server from `NAME=VALUE`, with or without `PARLEY_`.
-
-    Raises:
-        BadOption: not of this form.
-    """
-    settings = {}
-    for text in given:
-        found = _SETTING.fullmatch(text)
-        if found is None:
-            raise BadOption(f"--setting {text}: give NAME=VALUE")
-        settings[found[1].lower()] = found[2]
-    return settings

@@ -2,16 +2,13 @@
 
 from pathlib import Path
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
-
+from bench.panels import finish, two_panels
 from bench.stt.report import Report
 
 
 def draw(report: Report, path: Path) -> None:
     """Write the picture; the file's ending decides on its format."""
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    latency, cost = figure.subplots(1, 2)
+    figure, latency, cost = two_panels()
     for system in report.systems:
         rounds = sorted(
             (r for r in report.rounds if r.system == system and r.final_s is not None),
@@ -25,10 +22,5 @@ def draw(report: Report, path: Path) -> None:
     latency.set(xlabel="callers at once", ylabel="final after end of speech, p95, ms")
     latency.set_ylim(0, 4000 * report.bound_s)
     cost.set(xlabel="callers at once", ylabel="processor cores used by the server")
-    for axes in (latency, cost):
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter(ScalarFormatter())
-        axes.grid(alpha=0.3)
-    latency.legend()
-    figure.suptitle(f"{report.conditions['engine']}, {report.conditions['model'] or 'built in'}")
-    figure.savefig(path, dpi=120)
+    title = f"{report.conditions['engine']}, {report.conditions['model'] or 'built in'}"
+    finish(figure, title, path)

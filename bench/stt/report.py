@@ -1,20 +1,15 @@
 """The result of a run and its headline figures, as JSON."""
 
-import math
-import os
-import platform
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from importlib import metadata
-from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
+from bench.machine import finite, hardware, versions
+from bench.ramp import limit_found, sustained
 from bench.stt.alone import Alone
 from bench.stt.plan import BOUNDS_S
-from bench.stt.ramp import limit_found, streams_sustained
 from bench.stt.rounds import Round
 from bench.stt.word_errors import difference
 
@@ -43,7 +38,7 @@ class Report:
 
     def sustained(self, system: str, bound_s: float | None = None) -> int:
         """Callers that a server sustains within the bound; the one asked for if none is given."""
-        return streams_sustained(self.rounds, system, bound_s or self.bound_s)
+        return int(sustained(self.rounds, system, bound_s or self.bound_s))
 
     @property
     def bounds_s(self) -> list[float]:
@@ -101,12 +96,12 @@ class Report:
             }
             for result in self.rounds
         ]
-        finite: dict[str, Any] = _finite(
+        found: dict[str, Any] = finite(
             {
                 "summary": self.summary(),
                 "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
                 "hardware": hardware(),
-                "versions": versions(),
+                "versions": versions(_PACKAGES),
                 "conditions": self.conditions,
                 "systems": self.systems,
                 "notes": [*self.notes, *self.doubts()],
@@ -114,7 +109,7 @@ class Report:
                 "rounds": rows,
             }
         )
-        return finite
+        return found
 
     def doubts(self) -> list[str]:
         """What the reader should know about the rounds."""
@@ -178,44 +173,3 @@ def limits(result: Round, cores: int) -> list[str]:
     if used >= _FULL * cores:
         full.append(f"{used:.1f} of {cores} cores (load generator {result.client_cores:.1f})")
     return full
-
-
-def hardware() -> dict[str, Any]:
-    """The machine, and how much of it others used before the run."""
-    return {
-        "cpu": _cpu_model(),
-        "cores": psutil.cpu_count(),
-        "memory_bytes": psutil.virtual_memory().total,
-        "load_average": os.getloadavg(),
-        "system": platform.platform(),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Python and the packages that matter."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def _cpu_model() -> str:
-    try:
-        lines: Iterable[str] = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = ()
-    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.processor())
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_finite(item) for item in value]
-    return value

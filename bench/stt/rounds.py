@@ -1,36 +1,19 @@
 """One round: so many callers on one server for so long, and the numbers that come of it."""
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bench.percentiles import Percentiles
+from bench.server_load import Load, LoadMeter
 from bench.stt.callers import Conversation, converse
 from bench.stt.recordings import Recording
-from bench.stt.server_load import Load, LoadMeter
 from bench.stt.systems import System
 from bench.stt.word_errors import word_error_rate, word_errors, words
 
 _CLIENT_LATE_S: Final = 0.02
 """A client whose frames are later than this (p99) disturbs what it measures: one whole frame."""
-
-
-@dataclass(frozen=True)
-class Percentiles:
-    """Of a set of durations, seconds; infinite where finals were lost."""
-
-    p50: float
-    p95: float
-    p99: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Percentiles | None":
-        """By the nearest rank: every value given is one that was measured."""
-        if not values:
-            return None
-        ordered = sorted(values)
-        return cls(*(ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.95, 0.99)))
 
 
 @dataclass(frozen=True)
@@ -69,6 +52,11 @@ class Round:
     problems: tuple[str, ...] = ()
 
     @property
+    def step(self) -> int:
+        """The load of the round: callers at once."""
+        return self.streams
+
+    @property
     def client_saturated(self) -> bool:
         """Whether the load generator was too busy for its own clock."""
         return self.client_lateness_p99_s > _CLIENT_LATE_S
@@ -103,7 +91,7 @@ async def run_round(
         join_s: time in which they join; not counted.
         talk_s: time that counts.
     """
-    meter = LoadMeter(system)
+    meter = LoadMeter(system.pid, system.url)
     client_before, began = time.process_time(), time.perf_counter()
     conversation = await converse(
         system.new_line, recordings, streams=streams, join_s=join_s, talk_s=talk_s

@@ -1,20 +1,16 @@
 """The servers under test, each in its own process: ours, and peers on the same model."""
 
-import os
 import re
-import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
+from bench.children import PeerUnavailable, await_port, child, free_port, installed, version
 from bench.stt.lines import LineFactory, ListenLine, WyomingLine
 from tests.speech_server_process import speech_server_process
 
@@ -24,13 +20,7 @@ _INTERIMS: Final = "&interim_results=true&preflight=true&vad_events=true"
 _OF_EVERY_ENGINE: Final = ("stt_capacity_streams", "stt_max_latency_s")
 _NO_LIMIT_S: Final = "3600"
 """The ramp looks for the limit that admission keeps away from."""
-_START_TIMEOUT_S: Final = 120.0
-_STOP_TIMEOUT_S: Final = 20.0
 _WYOMING: Final = "wyoming-faster-whisper"
-
-
-class PeerUnavailable(Exception):
-    """A peer cannot be run here; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ def parley(engine: Engine, capacity: int, settings: dict[str, str]) -> Iterator[
     }
     if engine.name == "moonshine":
         asked = {k: v for k, v in asked.items() if k in _OF_EVERY_ENGINE}
-    with speech_server_process(("stt",), **asked | settings) as server:
+    with speech_server_process(("stt",), **(asked | settings)) as server:  # type: ignore[arg-type]
         if any("role failed to start" in line for line in server.log):
             raise RuntimeError("the speech server has no engine:\n" + "".join(server.log[-5:]))
         url = f"{server.ws_url}/v1/listen?{_QUERY}"
@@ -103,7 +93,7 @@ def per_request(engine: Engine, workers: int, threads: int) -> Iterator[System]:
         *("-m", "bench.stt.per_request_server", "--model", str(engine.model)),
         *("--workers", str(workers), "--threads", str(threads), "--device", engine.device),
     ]
-    with _child(command, stdout=subprocess.PIPE) as process:
+    with child(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         port = re.search(r"listening on port (\d+)", process.stdout.readline())
         if port is None:
@@ -123,8 +113,8 @@ def wyoming(engine: Engine, cache: Path) -> Iterator[System]:
     Raises:
         PeerUnavailable: it cannot be installed, or does not start.
     """
-    python = _wyoming_python(cache)
-    port = _free_port()
+    python = installed(cache, _WYOMING, (_WYOMING,))
+    port = free_port()
     command = [
         *(str(python), "-m", "wyoming_faster_whisper", "--uri", f"tcp://127.0.0.1:{port}"),
         *("--model", str(engine.model), "--data-dir", str(cache), "--stt-library"),
@@ -132,87 +122,11 @@ def wyoming(engine: Engine, cache: Path) -> Iterator[System]:
         *("--device", engine.device, "--cpu-threads", str(engine.cpu_threads)),
         *("--compute-type", "float16" if engine.device == "cuda" else "int8"),
     ]
-    with _child(command, stderr=subprocess.DEVNULL) as process:
-        _await_port(port, process)
+    with child(command, stderr=subprocess.DEVNULL) as process:
+        await_port(port, process, _WYOMING)
         yield System(
             _WYOMING,
-            f"{_version(python)} from PyPI, its own settings but beam 1; finals only",
+            f"{version(python, _WYOMING)} from PyPI, its own settings but beam 1; finals only",
             partial(WyomingLine, port),
             process.pid,
         )
-
-
-def _wyoming_python(cache: Path) -> Path:
-    folder = cache / _WYOMING
-    python = folder / "bin" / "python"
-    if (folder / "installed").is_file():
-        return python
-    uv = Path(sys.executable).with_name("uv")
-    try:
-        subprocess.run(
-            [uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True
-        )
-        subprocess.run(
-            [uv, "pip", "install", "--quiet", "--python", python, _WYOMING],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=_START_TIMEOUT_S,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        why = getattr(error, "stderr", None) or str(error)
-        raise PeerUnavailable(f"{_WYOMING} cannot be installed: {why.strip()}") from error
-    (folder / "installed").touch()
-    return python
-
-
-def _version(python: Path) -> str:
-    found = sorted(python.parents[1].glob(f"lib/*/site-packages/{_WYOMING.replace('-', '_')}-*"))
-    return metadata.PathDistribution(found[-1]).version if found else "unknown version"
-
-
-@contextmanager
-def _child(
-    command: list[str], *, stdout: int = subprocess.DEVNULL, stderr: int | None = None
-) -> Iterator["subprocess.Popen[str]"]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}
-    checkout = Path(__file__).resolve().parents[2]
-    process = subprocess.Popen(
-        command,
-        cwd=checkout,
-        env=environment | {"HF_HUB_OFFLINE": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _await_port(port: int, process: "subprocess.Popen[str]") -> None:
-    give_up_at = time.monotonic() + _START_TIMEOUT_S
-    while time.monotonic() < give_up_at and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1.0).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise PeerUnavailable(f"{_WYOMING} did not start")

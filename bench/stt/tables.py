@@ -1,16 +1,14 @@
 """The rounds of a run as tables for people: what callers meet, and what it costs."""
 
-import math
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
+from bench.cells import ms, percent
 from bench.stt.report import Report
 from bench.stt.rounds import Round
 
-WIDTH: Final = 120
-"""Columns that the tables need."""
 _LATENCY: Final = (
     "streams", "finals", "p50", "p95", "p99", "p95 after Finalize", "interims/s", "interim p95",
     "WER %", "offline %", "lost",
@@ -65,12 +63,12 @@ def _latency_cells(result: Round) -> list[str]:
     missing = result.lost + result.refused
     return [
         str(result.finals),
-        *(_ms(getattr(final, name, None)) for name in ("p50", "p95", "p99")),
-        _ms(after.p95 if after else None),
+        *(ms(getattr(final, name, None)) for name in ("p50", "p95", "p99")),
+        ms(after.p95 if after else None),
         f"{result.interim_hz:.1f}" if result.interims and result.interim_hz else "",
-        _ms(interim.p95 if interim else None),
-        _percent(result.wer),
-        _percent(result.offline_wer),
+        ms(interim.p95 if interim else None),
+        percent(result.wer),
+        percent(result.offline_wer),
         str(missing or ""),
     ]
 
@@ -82,21 +80,11 @@ def _cost_cells(result: Round) -> list[str]:
         f"{result.cost_per_stream:.3f}",
         f"{load.event_loop_cores:.2f}",
         f"{load.other_threads[0]:.2f}" if load.other_threads else "",
-        _percent(load.engine_busy),
+        percent(load.engine_busy),
         f"{result.engine_rtf:.3f}" if result.engine_rtf else "",
         f"{result.decodes_per_final:.1f}" if result.decodes_per_final else "",
         f"{load.batch_mean:.1f}" if load.batch_mean else "",
         load.batch_max or "",
-        _ms(load.queue_wait_mean_s),
+        ms(load.queue_wait_mean_s),
         f"{result.client_cores:.2f}{' late' if result.client_saturated else ''}",
     ]
-
-
-def _ms(value_s: float | None) -> str:
-    if value_s is None:
-        return ""
-    return f"{1000 * value_s:.0f}" if math.isfinite(value_s) else "never"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f}"

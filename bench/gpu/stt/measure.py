@@ -10,7 +10,6 @@ speech server and lets 1 to 200 real-time callers talk to it. Any machine will d
 import argparse
 import asyncio
 import json
-import subprocess
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -19,12 +18,14 @@ from typing import Any, Final
 import numpy as np
 from rich.console import Console
 
+from bench.cells import WIDTH
+from bench.machine import gpu_name
+from bench.percentiles import Percentiles
 from bench.stt.benchmark import Benchmark, Peers
 from bench.stt.plan import Plan, parse_steps
 from bench.stt.recordings import RATE_HZ, Recording, read_recordings
-from bench.stt.rounds import Percentiles
 from bench.stt.systems import Engine
-from bench.stt.tables import WIDTH, cost_table, latency_table
+from bench.stt.tables import cost_table, latency_table
 from bench.stt.widened_whisper import DIMENSIONS, widened_whisper
 from speech_server.stt.engine import Transcript, Utterance
 from speech_server.stt.whisper import WhisperEngine, WhisperOptions
@@ -128,22 +129,6 @@ def _ms(value_s: float | None) -> str:
 
 def _number(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
-
-
-def gpu_name() -> str | None:
-    """The GPU with its clocks and driver; None where there is none."""
-    query = "--query-gpu=name,driver_version,clocks.max.sm,memory.total"
-    try:
-        asked = subprocess.run(
-            ["nvidia-smi", query, "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return asked.stdout.strip()
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Prints the wheels to carry to the GPU machine, in the versions installed here."""
 
-from importlib import metadata
 from typing import Final
 
+from bench.gpu.wheels import pinned
+
 CARRIED: Final = (
+    "annotated-doc",
     "annotated-types",
     "av",
     "ctranslate2",
@@ -14,8 +16,10 @@ CARRIED: Final = (
     "limits",
     "livekit-plugins-silero",
     "moonshine-voice",
+    "num2words",
     "opentelemetry-api",
     "deprecated",
+    "phonenumberslite",
     "platformdirs",
     "pydantic",
     "pydantic-core",
@@ -32,11 +36,7 @@ CARRIED: Final = (
 
 
 def main() -> None:
-    for package in CARRIED:
-        try:
-            print(f"{package}=={metadata.version(package)}")
-        except metadata.PackageNotFoundError:
-            continue
+    print("\n".join(pinned(CARRIED)))
 
 
 if __name__ == "__main__":

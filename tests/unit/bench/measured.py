@@ -2,8 +2,9 @@
 
 import math
 
-from bench.stt.rounds import Percentiles, Round
-from bench.stt.server_load import Load
+from bench.percentiles import Percentiles
+from bench.server_load import Load
+from bench.stt.rounds import Round
 
 IDLE = Load(0.1, 0.05, (), 10**8)
 

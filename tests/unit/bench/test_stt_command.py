@@ -28,6 +28,7 @@ def test_the_benchmarks_are_listed() -> None:
     answer = run("--help")
     assert answer.exit_code == 0
     assert "stt" in answer.output
+    assert "tts" in answer.output
 
 
 def test_help_explains_the_options() -> None:

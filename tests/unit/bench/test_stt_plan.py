@@ -1,6 +1,7 @@
 import pytest
 
-from bench.stt.plan import FULL, BadOption, parse_settings, parse_steps
+from bench.options import BadOption, parse_settings
+from bench.stt.plan import FULL, parse_steps
 
 
 def test_steps_are_read() -> None:

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from bench.percentiles import Percentiles
+from bench.server_load import Load
 from bench.stt.alone import Alone
 from bench.stt.report import Report, limits
-from bench.stt.rounds import Percentiles, Round
-from bench.stt.server_load import Load
+from bench.stt.rounds import Round
 from bench.stt.word_errors import difference
 from tests.unit.bench.measured import IDLE, measured
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from bench.stt.rounds import Percentiles
+from bench.percentiles import Percentiles
 
 
 def test_percentiles_are_values_that_were_measured() -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from bench.cells import WIDTH
 from bench.stt.report import Report
-from bench.stt.tables import WIDTH, cost_table, latency_table
+from bench.stt.tables import cost_table, latency_table
 from tests.unit.bench.measured import measured
 
 REPORT = Report(

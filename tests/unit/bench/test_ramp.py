@@ -3,7 +3,7 @@ from typing import Any, cast
 
 import pytest
 
-from bench.stt.ramp import limit_found, ramp, streams_sustained
+from bench.ramp import limit_found, ramp, sustained
 from bench.stt.rounds import Round
 from bench.stt.systems import System
 from tests.unit.bench.measured import measured
@@ -37,8 +37,8 @@ async def test_a_server_is_given_up_where_it_fails_and_the_others_go_on() -> Non
     )
     assert [streams for name, streams in order if name == "a"] == [1, 2, 4, 8, 16]
     assert [streams for name, streams in order if name == "b"] == [1, 2, 4]
-    assert streams_sustained(rounds, "a", BOUND_S) == 8
-    assert streams_sustained(rounds, "b", BOUND_S) == 2
+    assert sustained(rounds, "a", BOUND_S) == 8
+    assert sustained(rounds, "b", BOUND_S) == 2
     assert limit_found(rounds, "a", BOUND_S)
 
 
@@ -50,7 +50,7 @@ async def test_beyond_the_bound_a_server_is_loaded_until_it_is_given_up() -> Non
 
     steps = {system("a"): (1, 2, 4, 8, 16)}
     rounds = await ramp(steps, measure, bound_s=BOUND_S, give_up_s=1.5, second_chance=False)
-    assert [streams_sustained(rounds, "a", bound_s) for bound_s in (0.5, 1.0, 1.5)] == [1, 2, 4]
+    assert [sustained(rounds, "a", bound_s) for bound_s in (0.5, 1.0, 1.5)] == [1, 2, 4]
 
 
 async def test_every_step_is_measured_where_nobody_is_given_up() -> None:
@@ -87,11 +87,11 @@ async def test_a_second_chance_is_given_to_each_step_until_it_is_lost_once() -> 
         (2, False),
         (4, False),
     ]
-    assert streams_sustained(rounds, "a", BOUND_S) == 1
+    assert sustained(rounds, "a", BOUND_S) == 1
 
 
 @pytest.mark.parametrize(
-    ("kept", "sustained"),
+    ("kept", "wanted"),
     [
         ({1: True, 2: True, 4: False}, 2),
         ({1: False}, 0),
@@ -99,9 +99,9 @@ async def test_a_second_chance_is_given_to_each_step_until_it_is_lost_once() -> 
         ({}, 0),
     ],
 )
-def test_sustained_means_at_every_step_below_too(kept: dict[int, bool], sustained: int) -> None:
+def test_sustained_means_at_every_step_below_too(kept: dict[int, bool], wanted: int) -> None:
     rounds = [measured("a", streams, 0.1 if ok else 0.9) for streams, ok in kept.items()]
-    assert streams_sustained(rounds, "a", BOUND_S) == sustained
+    assert sustained(rounds, "a", BOUND_S) == wanted
 
 
 def test_the_limit_was_not_found_where_the_last_round_kept_the_bound() -> None:

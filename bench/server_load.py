@@ -7,8 +7,6 @@ from typing import Final
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.stt.systems import System
-
 _TIMEOUT_S: Final = 10.0
 Metrics = dict[tuple[str, frozenset[tuple[str, str]]], float]
 """Value by name and labels."""
@@ -47,18 +45,20 @@ class LoadMeter:
     """Measures a server from its making until `read`.
 
     Args:
-        system: whose.
+        pid: of the server's process.
+        url: where our server's metrics are; None: it is another server, which tells nothing.
     """
 
-    system: System
+    pid: int
+    url: str | None = None
     _process: psutil.Process = field(init=False)
     _before: dict[int, float] = field(init=False)
     _used_before: float = field(init=False)
     _metrics: Metrics = field(init=False)
 
     def __post_init__(self) -> None:
-        self._process = psutil.Process(self.system.pid)
-        self._metrics = _metrics(self.system)
+        self._process = psutil.Process(self.pid)
+        self._metrics = read_metrics(self.url)
         self._before = _thread_times(self._process)
         self._used_before = _process_time(self._process)
 
@@ -72,7 +72,7 @@ class LoadMeter:
             thread: max(0.0, used - self._before.get(thread, 0.0)) / wall_s
             for thread, used in _thread_times(self._process).items()
         }
-        metrics = _metrics(self.system)
+        metrics = read_metrics(self.url)
         change = {name: value - self._metrics.get(name, 0.0) for name, value in metrics.items()}
         main = threads.pop(self._process.pid, 0.0)
         others = sorted((used for used in threads.values() if used >= _IDLE_THREAD), reverse=True)
@@ -83,11 +83,11 @@ class LoadMeter:
             other_threads=tuple(round(used, 3) for used in others),
             rss_bytes=self._process.memory_info().rss,
         )
-        return _with_metrics(load, change, wall_s) if self.system.url else load
+        return _with_metrics(load, change, wall_s) if self.url else load
 
 
 def _with_metrics(load: Load, change: Metrics, wall_s: float) -> Load:
-    engine_s = _total(change, "speech_inference_seconds_sum")
+    engine_s = total(change, "speech_inference_seconds_sum")
     return Load(
         load.cpu_cores,
         load.event_loop_cores,
@@ -95,13 +95,13 @@ def _with_metrics(load: Load, change: Metrics, wall_s: float) -> Load:
         load.rss_bytes,
         batch_mean=_ratio(change, "speech_batch_size_sum", "speech_batch_size_count"),
         batch_max=largest_bucket(change, "speech_batch_size_bucket"),
-        decodes=_total(change, "speech_batch_size_sum"),
+        decodes=total(change, "speech_batch_size_sum"),
         engine_busy=engine_s / wall_s,
         engine_s=engine_s,
         queue_wait_mean_s=_ratio(
             change, "speech_queue_wait_seconds_sum", "speech_queue_wait_seconds_count"
         ),
-        dropped=_total(change, "speech_work_dropped_total"),
+        dropped=total(change, "speech_work_dropped_total"),
     )
 
 
@@ -124,14 +124,16 @@ def parse_metrics(text: str) -> Metrics:
     }
 
 
-def _metrics(system: System) -> Metrics:
-    if system.url is None:
+def read_metrics(url: str | None) -> Metrics:
+    """What a server counts; nothing where there is no such server."""
+    if url is None:
         return {}
-    with urllib.request.urlopen(f"{system.url}/metrics", timeout=_TIMEOUT_S) as answer:
+    with urllib.request.urlopen(f"{url}/metrics", timeout=_TIMEOUT_S) as answer:
         return parse_metrics(answer.read().decode())
 
 
-def _total(change: Metrics, name: str) -> float:
+def total(change: Metrics, name: str) -> float:
+    """Sum of a metric over its labels."""
     return sum(value for _, value in _samples(change, name))
 
 
@@ -140,8 +142,8 @@ def _samples(change: Metrics, name: str) -> list[tuple[dict[str, str], float]]:
 
 
 def _ratio(change: Metrics, above: str, below: str) -> float | None:
-    count = _total(change, below)
-    return _total(change, above) / count if count else None
+    count = total(change, below)
+    return total(change, above) / count if count else None
 
 
 def _thread_times(process: psutil.Process) -> dict[int, float]:

@@ -1,0 +1,116 @@
+"""Peers and helpers as processes of their own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+_START_TIMEOUT_S: Final = 120.0
+_STOP_TIMEOUT_S: Final = 20.0
+
+
+class PeerUnavailable(Exception):
+    """A peer cannot be run here; the message says why."""
+
+
+def installed(cache: Path, name: str, packages: Sequence[str]) -> Path:
+    """The interpreter of an environment with packages of PyPI, made on first use.
+
+    Args:
+        cache: where environments are kept.
+        name: of this one.
+        packages: what goes into it.
+
+    Raises:
+        PeerUnavailable: they cannot be installed.
+    """
+    folder = cache / name
+    python = folder / "bin" / "python"
+    if (folder / "installed").is_file():
+        return python
+    uv = Path(sys.executable).with_name("uv")
+    try:
+        subprocess.run(
+            [uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True
+        )
+        subprocess.run(
+            [uv, "pip", "install", "--quiet", "--python", python, *packages],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=_START_TIMEOUT_S,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        why = getattr(error, "stderr", None) or str(error)
+        raise PeerUnavailable(f"{name} cannot be installed: {why.strip()}") from error
+    (folder / "installed").touch()
+    return python
+
+
+def version(python: Path, package: str) -> str:
+    """Version of a package in an interpreter's environment."""
+    found = sorted(python.parents[1].glob(f"lib/*/site-packages/{package.replace('-', '_')}-*"))
+    return metadata.PathDistribution(found[-1]).version if found else "unknown version"
+
+
+@contextmanager
+def child(
+    command: list[str],
+    *,
+    stdout: int = subprocess.DEVNULL,
+    stderr: int | None = None,
+) -> Iterator["subprocess.Popen[str]"]:
+    """Run a command in the checkout, without our settings, and end it."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}
+    process = subprocess.Popen(
+        command,
+        cwd=Path(__file__).resolve().parents[1],
+        env=environment | {"HF_HUB_OFFLINE": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def free_port() -> int:
+    """A TCP port on loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def await_port(port: int, process: "subprocess.Popen[str]", name: str) -> None:
+    """Wait until a peer listens.
+
+    Raises:
+        PeerUnavailable: nobody does, or the process ended.
+    """
+    give_up_at = time.monotonic() + _START_TIMEOUT_S
+    while time.monotonic() < give_up_at and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1.0).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise PeerUnavailable(f"{name} did not start")

@@ -1,0 +1,54 @@
+"""Options that the benchmarks share, and how a command ends that cannot go on."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NoReturn
+
+import typer
+
+BAD_INPUT: Final = 2
+INTERRUPTED: Final = 130
+"""As shells report a command that Ctrl-C ended."""
+_SETTING: Final = re.compile(r"(?:PARLEY_)?([A-Za-z_]+)=(.*)", re.DOTALL)
+
+
+class BadOption(ValueError):
+    """An option of the command cannot be used; the message says which and why."""
+
+
+def parse_settings(given: Iterable[str]) -> dict[str, str]:
+    """Settings of the server from `NAME=VALUE`, with or without `PARLEY_`.
+
+    Raises:
+        BadOption: not of this form.
+    """
+    settings = {}
+    for text in given:
+        found = _SETTING.fullmatch(text)
+        if found is None:
+            raise BadOption(f"--setting {text}: give NAME=VALUE")
+        settings[found[1].lower()] = found[2]
+    return settings
+
+
+def check_outputs(json_file: Path | None, plot: Path | None) -> None:
+    """See before a long run that its results can be written.
+
+    Raises:
+        BadOption: they cannot.
+    """
+    for option, path in (("--json", json_file), ("--plot", plot)):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise BadOption(f"{option} {path}: no such directory, or not a file")
+    if plot is not None:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise BadOption(f"--plot: {error}; install it with: pip install matplotlib") from error
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """End the command."""
+    typer.secho(message, fg="red", err=True)
+    raise typer.Exit(status)
