@@ -66,12 +66,9 @@ class WrittenWordTimes:
             written = self._spoken.origin[index]
             if self._open is not None and self._open[0] == written:
                 self._open = (written, self._open[1], end_s)
-            else:
-                yield from self.finish()
-                self._open = (written, start_s, end_s)
-            # What is left of the written word may never come, but most words are one word.
-            if written not in self._spoken.origin[index + 1 :]:
-                yield from self.finish()
+                continue
+            yield from self.finish()
+            self._open = (written, start_s, end_s)
 
     def finish(self) -> Iterator[WordTime]:
         """Yield the last word."""
