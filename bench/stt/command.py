@@ -1,24 +1,22 @@
 """`parley bench stt`: how many callers the speech server hears at once, and how soon."""
 
-import asyncio
-import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import psutil
 import typer
 from rich.console import Console
 
 from bench.cells import WIDTH
 from bench.options import (
     BAD_INPUT,
-    INTERRUPTED,
     BadOption,
     check_outputs,
     fail,
     parse_settings,
 )
+from bench.run import Output, run_to_report
 from bench.stt.benchmark import Benchmark, Peers
 from bench.stt.plan import FULL, QUICK, parse_steps
 from bench.stt.recordings import BadRecording, Recording, read_recordings, spoken_recordings
@@ -138,27 +136,14 @@ def stt(
     except FileNotFoundError as error:
         fail(f"{error.filename or error}: not found. The recorded set needs flite: "
               "apt-get install flite, or --recordings DIR", BAD_INPUT)  # fmt: skip
-    report = benchmark.report
-    status, failure = 0, ""
-    try:
-        asyncio.run(benchmark.run())
-    except KeyboardInterrupt:
-        status, failure = INTERRUPTED, "interrupted: the ramp is not complete"
-    except (RuntimeError, OSError, psutil.Error) as error:  # a server did not start, or died
-        status, failure = 1, f"the run broke off: {error}"
-    if failure:
-        report.notes.append(failure)
-    if not report.rounds:
-        fail(failure, status)
-    _show(console, report)
-    if json_file is not None:
-        json_file.write_text(f"{json.dumps(report.to_json(), indent=2)}\n", encoding="utf-8")
-    if plot is not None:
-        from bench.stt.plot import draw
 
-        draw(report, plot)
-    if failure:
-        fail(failure, status)
+    def draw(path: Path) -> None:
+        from bench.stt.plot import draw  # matplotlib may be missing
+
+        draw(benchmark.report, path)
+
+    output = Output(partial(_show, console, benchmark.report), draw, json_file, plot)
+    run_to_report(benchmark, output)
 
 
 def _engine(

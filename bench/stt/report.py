@@ -50,6 +50,11 @@ class Report:
         """Names of the per-request servers that ran."""
         return [name for name in self.systems if name.startswith(PER_REQUEST)]
 
+    @property
+    def measured(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self.rounds)
+
     def summary(self) -> dict[str, Any]:
         """The headline figures; see bench/README.md."""
         best = self._best_round(OURS)

@@ -1,24 +1,22 @@
 """`parley bench tts`: how soon a reply is heard, and how many at once."""
 
-import asyncio
-import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import aiohttp
-import psutil
 import typer
 from rich.console import Console
 
 from bench.cells import WIDTH
 from bench.options import (
     BAD_INPUT,
-    INTERRUPTED,
     BadOption,
     check_outputs,
     fail,
     parse_settings,
 )
+from bench.run import Output, run_to_report
 from bench.tts.benchmark import Benchmark
 from bench.tts.plan import BOUND_S, FULL, QUICK, TOKENS_PER_S, parse_rates
 from bench.tts.replies import read_replies, tiny_voice_replies
@@ -132,27 +130,16 @@ def tts(
         benchmark = Benchmark(voice, said, plan, parse_settings(setting or []), console)
     except BadOption as error:
         fail(str(error), BAD_INPUT)
-    report = benchmark.report
-    status, failure = 0, ""
-    try:
-        asyncio.run(benchmark.run())
-    except KeyboardInterrupt:
-        status, failure = INTERRUPTED, "interrupted: not every step was measured"
-    except (RuntimeError, SpeechError, OSError, aiohttp.ClientError, psutil.Error) as error:
-        status, failure = 1, f"the run broke off: {error}"
-    if failure:
-        report.notes.append(failure)
-    if not report.codec:
-        fail(failure, status)
-    _show(console, report)
-    if json_file is not None:
-        json_file.write_text(f"{json.dumps(report.to_json(), indent=2)}\n", encoding="utf-8")
-    if plot is not None:
-        from bench.tts.plot import draw
 
-        draw(report, plot)
-    if failure:
-        fail(failure, status)
+    def draw(path: Path) -> None:
+        from bench.tts.plot import draw  # matplotlib may be missing
+
+        draw(benchmark.report, path)
+
+    show = partial(_show, console, benchmark.report)
+    run_to_report(
+        benchmark, Output(show, draw, json_file, plot), (SpeechError, aiohttp.ClientError)
+    )
 
 
 def _show(console: Console, report: Report) -> None:

@@ -52,6 +52,11 @@ class Report:
     notes: list[str] = field(default_factory=list)
     """What was left out, could not be run, or casts doubt."""
 
+    @property
+    def measured(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self.codec)
+
     def summary(self) -> dict[str, Any]:
         """The headline figures; see bench/README.md. What was not measured is null."""
         return {

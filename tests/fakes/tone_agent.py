@@ -19,6 +19,9 @@ FRAME = RATE_HZ // 100
 TONE_S = 0.5
 HOLD_S = 0.4
 """Silence after which this agent takes the caller's turn for over, seconds."""
+THINKING_S = 1.5
+"""What a slow tool takes, seconds: longer than the silence after which a caller takes an answer for
+over, were the agent not thinking."""
 _AUDIBLE_RMS = 300
 
 
@@ -28,7 +31,7 @@ class Answer(Enum):
     TONE = auto()
     """Answers after `HOLD_S` of silence."""
     TWO_TONES = auto()
-    """Answers, thinks for a second and a half as if a tool ran, answers again."""
+    """Answers, thinks for `THINKING_S` as if a tool ran, answers again."""
     EARLY = auto()
     """Speaks as soon as it hears the caller, and again after the caller's end."""
     SILENT = auto()
@@ -92,7 +95,7 @@ class ToneAgent:
         await self._tone()
         if answer is Answer.TWO_TONES:
             await self._state("thinking")
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(THINKING_S)
             await self._tone()
         await self._report(number)
         return answer is not Answer.TONE_THEN_LEAVE
