@@ -82,6 +82,16 @@ class Stack:
         """Everything that a process has written."""
         return (self.log_dir / f"{name}.log").read_text()
 
+    def wait_for_log(self, name: str, words: str) -> None:
+        """Wait until a process has written a line with these words, from its start on."""
+        follow = ["tail", "--lines=+1", "--follow", self.log_dir / f"{name}.log"]
+        with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as tail:
+            try:
+                assert tail.stdout is not None
+                assert any(words in line for line in tail.stdout)
+            finally:
+                tail.kill()
+
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:

@@ -98,6 +98,13 @@ class SpeechServerSettings(BaseSettings):
     """Orpheus: share of the GPU's memory (without a GPU: of the machine's) that vLLM may take."""
     tts_max_sequences: int | None = Field(None, ge=1, le=4096)
     """Orpheus: segments generated at once. Empty: as many as streams are admitted."""
+    tts_temperature: float = Field(0.6, ge=0.0, le=2.0)
+    """Orpheus: temperature of sampling; 0 takes the likeliest token. Source of this and the next
+    two: the defaults of canopyai/Orpheus-TTS (`engine_class.py` at 835ac7c)."""
+    tts_top_p: float = Field(0.8, gt=0.0, le=1.0)
+    """Orpheus: share of the probability that tokens are taken from; 1 for all of it."""
+    tts_repetition_penalty: float = Field(1.3, gt=0.0, le=2.0)
+    """Orpheus: penalty on tokens that were there before; its README asks for 1.1 at least."""
     tts_give_silence: bool = False
     """Orpheus, experiment: begin each segment with the silent frames that the voice opens with."""
     tts_keep_prosody: bool = False

@@ -1,7 +1,6 @@
 """A whole call that is answered with the Orpheus voice: vLLM on a CPU, and the tiny model."""
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import yaml
 
 from tests.e2e.test_call import CONVERSATION, agent_side, call, transcribe
 from tests.stack import Stack, running_stack
-from tests.tiny_orpheus import MISSING, PYTHON, llama
+from tests.tiny_orpheus import LIKELIEST, MISSING, PYTHON, llama
 from tests.tiny_voice import SNAC_FOLDER, sentences
 from voice_agent.stack.running_stack import read_running_stack
 
@@ -54,6 +53,7 @@ def orpheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         "PARLEY_TTS_MODEL": str(llama()),
         "PARLEY_TTS_SNAC": str(SNAC_FOLDER),
         "PARLEY_TTS_MEMORY_SHARE": "0.1",
+        **{f"PARLEY_{name.upper()}": value for name, value in LIKELIEST.items()},
         "PARLEY_VOICE_PYTHON": str(PYTHON),
         "PARLEY_PERSONAS_DIR": str(personas),
         "PARLEY_WEB_ALLOWED_PERSONAS": "tiny",
@@ -118,10 +118,8 @@ def test_a_dead_model_is_told_by_ready_until_it_runs_again(orpheus: Stack) -> No
         answer = http.get("/ready")
         assert answer.status_code == 503
         assert "being started again" in answer.json()["roles"]["tts"]
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while http.get("/ready").status_code != 200:
-            assert time.monotonic() < deadline, orpheus.log("voice")
-            time.sleep(1)  # there is nothing to wait on but the answer itself
+        orpheus.wait_for_log("voice", "the voice model runs again")
+        assert http.get("/ready").status_code == 200
         answer = http.post("/v1/audio/speech", json=body)
         assert answer.status_code == 200
         assert answer.content

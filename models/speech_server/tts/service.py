@@ -19,7 +19,7 @@ from speech_server.tts.snac_codec import SnacCodec
 from speech_server.tts.speak_wire import speak_router
 from speech_server.tts.speaker import Speaker
 from speech_server.tts.speech_wire import speech_router
-from speech_server.tts.vllm_source import VllmOptions, VllmSource
+from speech_server.tts.vllm_source import Sampling, VllmOptions, VllmSource
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +53,11 @@ def _build_orpheus(settings: SpeechServerSettings) -> OrpheusEngine:
         model=model,
         memory_share=settings.tts_memory_share,
         max_sequences=settings.tts_max_sequences or settings.tts_capacity_streams,
+        sampling=Sampling(
+            temperature=settings.tts_temperature,
+            top_p=settings.tts_top_p,
+            repetition_penalty=settings.tts_repetition_penalty,
+        ),
     )
     speaking = OrpheusOptions(
         give_silence=settings.tts_give_silence, keep_prosody=settings.tts_keep_prosody

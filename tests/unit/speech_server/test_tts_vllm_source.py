@@ -12,9 +12,10 @@ from prometheus_client import REGISTRY
 from tokenizers import Tokenizer, models
 
 from speech_server.errors import EngineFailed
+from speech_server.settings import SpeechServerSettings
 from speech_server.tts.orpheus_prompt import Prompt
 from speech_server.tts.token_source import GenerationFailed, SourceDied
-from speech_server.tts.vllm_source import VllmOptions, VllmSource, prepare_environment
+from speech_server.tts.vllm_source import Sampling, VllmOptions, VllmSource, prepare_environment
 
 PROMPT = Prompt((1, 2), budget=70, shortest_s=0.0)
 
@@ -48,6 +49,13 @@ async def test_a_missing_file_is_named(model: Path, file: str) -> None:
 async def test_without_vllm_the_error_says_where_it_lives(model: Path) -> None:
     with pytest.raises(EngineFailed, match=r"make .venv-vllm/.installed"):
         await source_of(model).start()
+
+
+def test_settings_and_source_sample_alike_unless_told() -> None:
+    given = SpeechServerSettings(_env_file=None)
+    assert Sampling() == Sampling(
+        given.tts_temperature, given.tts_top_p, given.tts_repetition_penalty
+    )
 
 
 async def test_before_the_start_nothing_is_generated(model: Path) -> None:
