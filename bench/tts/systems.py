@@ -64,7 +64,12 @@ def parley(voice: Voice, settings: dict[str, str]) -> Iterator[SpeechServer]:
     Raises:
         RuntimeError: it did not start, or has no engine.
     """
-    asked = {"tts_engine": voice.engine, "tts_capacity_streams": _NO_LIMIT}
+    asked = {
+        "tts_engine": voice.engine,
+        "tts_capacity_streams": _NO_LIMIT,
+        # Connections are opened ahead, and most of them are used at the last step only.
+        "tts_idle_timeout_s": _NO_LIMIT,
+    }
     start: dict[str, object] = {}
     if voice.engine == "orpheus":
         asked |= {"tts_model": str(voice.model or llama()), "tts_capacity_streams": _SEQUENCES}

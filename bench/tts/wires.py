@@ -41,6 +41,20 @@ class Wire(Protocol):
         """Ask for a reply and take all of it; failures are told in the result."""
 
 
+class Idle:
+    """A connection that nobody speaks over. It is read, or the server's pings went unanswered."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._reading = asyncio.create_task(socket.receive())
+
+    async def take(self) -> aiohttp.ClientWebSocketResponse | None:
+        """The connection, to speak over; None when the server has closed it meanwhile."""
+        self._reading.cancel()
+        await asyncio.wait([self._reading])
+        return self._socket if self._reading.cancelled() else None
+
+
 class SpeakWire:
     """`/tts/websocket`, text pushed token by token at a language model's pace.
 
@@ -56,19 +70,18 @@ class SpeakWire:
         self._session = session
         self._url = f"{url}/tts/websocket"
         self._token_s = 1 / tokens_per_s
-        self.idle: list[aiohttp.ClientWebSocketResponse] = []
-        """Connections that nobody speaks over."""
+        self.idle: list[Idle] = []
         self._names = itertools.count(1)
 
     async def connect(self, count: int) -> None:
         """Have that many connections open, so that no reply waits for one."""
         wanted = max(0, count - len(self.idle))
-        self.idle += await asyncio.gather(*(self._open() for _ in range(wanted)))
+        self.idle += map(Idle, await asyncio.gather(*(self._open() for _ in range(wanted))))
 
     async def speak(self, text: str) -> Spoken:
         """See `Wire`; the time that a connection takes to open is not counted."""
         try:
-            socket = self.idle.pop() if self.idle else await self._open()
+            socket = await self._take_idle() or await self._open()
         except (aiohttp.ClientError, OSError) as error:
             return Spoken(text, time.perf_counter(), failure=f"no connection: {error}")
         name = f"reply-{next(self._names)}"
@@ -81,11 +94,18 @@ class SpeakWire:
             sending.cancel()
             await asyncio.wait([sending])
             if done:
-                self.idle.append(socket)
+                self.idle.append(Idle(socket))
             else:
                 # With it ends what the server may still have of this reply.
-                await socket.close()
+                with suppress(ConnectionError):
+                    await socket.close()
         return spoken
+
+    async def _take_idle(self) -> aiohttp.ClientWebSocketResponse | None:
+        while self.idle:
+            if (socket := await self.idle.pop().take()) is not None:
+                return socket
+        return None
 
     async def _open(self) -> aiohttp.ClientWebSocketResponse:
         return await self._session.ws_connect(self._url, compress=0)
