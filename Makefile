@@ -17,7 +17,7 @@ PAGE := agent/voice_agent/token_server/static/index.html
 PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 # What Vite 8 needs.
 NODE_CHECK := const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 12) || (a == 20 && b >= 19) ? 0 : 1)
-RUFF_PATHS := agent plugins models tests bench docs
+RUFF_PATHS := agent plugins models tests bench deploy docs
 
 ##@ Everyday
 .PHONY: help
@@ -28,6 +28,27 @@ help: ## List the tasks
 .PHONY: setup
 setup: installed ## Install everything that `make run` needs (once; instant afterwards)
 	@$(BIN)/parley setup
+
+# PROFILE=gpu: the engines of deploy/ without containers, from the folders below PARLEY_MODELS_DIR
+# (whisper, orpheus, snac, language) and an environment with vLLM's CUDA build (PARLEY_VOICE_PYTHON).
+# What is set already stays as it is.
+ifeq ($(PROFILE),gpu)
+ifeq ($(and $(PARLEY_MODELS_DIR),$(PARLEY_VOICE_PYTHON)),)
+$(error PROFILE=gpu needs PARLEY_MODELS_DIR and PARLEY_VOICE_PYTHON; see docs/operations.md)
+endif
+export PARLEY_STT_ENGINE ?= whisper
+export PARLEY_STT_MODEL ?= $(PARLEY_MODELS_DIR)/whisper
+export PARLEY_TTS_ENGINE ?= orpheus
+export PARLEY_TTS_MODEL ?= $(PARLEY_MODELS_DIR)/orpheus
+export PARLEY_TTS_SNAC ?= $(PARLEY_MODELS_DIR)/snac
+export PARLEY_TTS_MEMORY_SHARE ?= 0.3
+export PARLEY_LANGUAGE_ENGINE ?= vllm
+export PARLEY_LANGUAGE_MODEL ?= $(PARLEY_MODELS_DIR)/language
+export PARLEY_LANGUAGE_PROFILE ?= h100
+export PARLEY_LANGUAGE_MEMORY_SHARE ?= 0.5
+else ifneq ($(PROFILE),)
+$(error PROFILE=$(PROFILE) is not known; the only one is gpu)
+endif
 
 .PHONY: run
 run: installed ## Start everything on this machine and say where to talk with it; Ctrl-C stops it
@@ -70,6 +91,10 @@ bench-stt: $(VENV)/.dev ## How many callers the speech server hears at once, pee
 .PHONY: bench-tts
 bench-tts: $(VENV)/.dev voice ## How soon a reply is heard and how many at once, the codec beside the reference (a minute)
 	$(BIN)/parley bench tts --quick
+
+.PHONY: bench-call
+bench-call: $(VENV)/.dev voice ## Whole calls at the caller's ear, LiveKit's stock wiring beside (two minutes)
+	$(BIN)/parley bench call --quick
 
 .PHONY: clean
 clean: ## Remove what was built; keeps .parley, where the appointments and keys are

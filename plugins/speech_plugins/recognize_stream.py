@@ -3,20 +3,22 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections import deque
+from dataclasses import dataclass
 
+import numpy as np
 from livekit import rtc
 from livekit.agents import (
     APIConnectionError,
     APIConnectOptions,
     APITimeoutError,
-    LanguageCode,
     stt,
 )
-from livekit.agents.types import TimedString
 
 from speech_plugins.audio_log import AudioLog
 from speech_plugins.connection import Socket, SpeechServer, parse, server_error
+from speech_plugins.speech_events import Reading, SpeechEvents, wall_clock
+from speech_plugins.turn_taking import TurnTakerFactory
 from speech_server.protocol import listen
 
 logger = logging.getLogger(__name__)
@@ -37,6 +39,16 @@ _KEPT_SILENCE_S = 5.0
 """Audio kept while nobody speaks, seconds: enough for a beginning not yet recognised as such."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Flush:
+    """What to do with the answer to a flush."""
+
+    speech_end: int | None = None
+    """Where the last speech stopped, in samples of the stream; None: not known."""
+    aside: bool = False
+    """Keep the words and tell nobody."""
+
+
 class RecognizeStream(stt.RecognizeStream):
     """Sends frames as they come; emits what LiveKit's turn-taking wants, each thing once.
 
@@ -49,6 +61,9 @@ class RecognizeStream(stt.RecognizeStream):
     `turn_detection="stt"` it commits the turn, for which the final must have come first.
 
     After a reconnect, audio that no final covers is sent again, flushes included.
+
+    With a `turn_taker` it is a `TurnLine` as well: the taker hears and reads everything, and it
+    flushes when the turn is over.
     """
 
     def __init__(
@@ -59,21 +74,62 @@ class RecognizeStream(stt.RecognizeStream):
         params: dict[str, str],
         language: str | None,
         conn_options: APIConnectOptions,
+        turn_taker: TurnTakerFactory | None = None,
     ) -> None:
         super().__init__(stt=stt, conn_options=conn_options, sample_rate=SAMPLE_RATE_HZ)
         self._server = server
         self._params = params
-        self._language = language or ""
         self._log = AudioLog()
-        self._held: list[str] = []
-        self._speaking = False
-        self._request_id = ""
+        self._events = SpeechEvents(self._event_ch.send_nowait, language or "")
+        self._flushes: deque[_Flush] = deque()
         self._usage_s = 0.0
         self._origin_s: float | None = None
         self._connected_at = 0
         self._closing = False
         self._last_sent = 0.0
         self._deadline: asyncio.Timeout | None = None
+        self._taker = turn_taker(self) if turn_taker is not None else None
+
+    # --- as a `TurnLine` ---
+
+    def end_turn(self, speech_end: int) -> None:
+        """See `TurnLine.end_turn`."""
+        self._flush(_Flush(speech_end))
+
+    def set_aside(self) -> None:
+        """See `TurnLine.set_aside`."""
+        self._flush(_Flush(aside=True))
+
+    def take_up(self) -> None:
+        """See `TurnLine.take_up`."""
+        self._events.take_up()
+
+    def reopen(self) -> None:
+        """See `TurnLine.reopen`."""
+        self._events.reopen()
+
+    def flush(self) -> None:
+        """Ask for the final transcript of what was heard so far; see the base class."""
+        self._flush(_Flush())
+
+    def _flush(self, flush: _Flush) -> None:
+        super().flush()
+        self._flushes.append(flush)
+
+    def end_input(self) -> None:
+        """No more audio follows; see the base class."""
+        self._dismiss_taker()
+        super().end_input()
+
+    async def aclose(self) -> None:
+        """End the stream at once; see the base class."""
+        self._dismiss_taker()
+        await super().aclose()
+
+    def _dismiss_taker(self) -> None:
+        taker, self._taker = self._taker, None
+        if taker is not None:
+            taker.close()
 
     async def _run(self) -> None:
         if self._origin_s is None:
@@ -114,6 +170,8 @@ class RecognizeStream(stt.RecognizeStream):
                 self._log.add(pcm)
                 self._forget_old_audio()
                 await socket.send(pcm)
+                if self._taker is not None:
+                    self._taker.hear(np.frombuffer(pcm, np.int16))
                 self._usage_s += data.duration
                 if self._usage_s >= _USAGE_INTERVAL_S:
                     self._report_usage()
@@ -128,7 +186,7 @@ class RecognizeStream(stt.RecognizeStream):
         raise APITimeoutError("the speech server did not end the stream in time")
 
     def _forget_old_audio(self) -> None:
-        speech = self._speaking or self._log.awaits_answer
+        speech = self._events.speaking or self._log.awaits_answer
         kept_s = _KEPT_SPEECH_S if speech else _KEPT_SILENCE_S
         self._log.forget_before(self._log.end - round(kept_s * SAMPLE_RATE_HZ))
 
@@ -140,13 +198,7 @@ class RecognizeStream(stt.RecognizeStream):
 
     def _report_usage(self) -> None:
         if self._usage_s:
-            self._event_ch.send_nowait(
-                stt.SpeechEvent(
-                    type=stt.SpeechEventType.RECOGNITION_USAGE,
-                    request_id=self._request_id,
-                    recognition_usage=stt.RecognitionUsage(audio_duration=self._usage_s),
-                )
-            )
+            self._events.usage(self._usage_s)
             self._usage_s = 0.0
 
     # --- from the server ---
@@ -158,7 +210,7 @@ class RecognizeStream(stt.RecognizeStream):
                 while True:
                     message = parse(listen.SERVER_MESSAGE, await socket.receive())
                     if isinstance(message, listen.Metadata):
-                        self._emit_final("", None)
+                        self._events.end(None, None)
                         return
                     self._take(message)
         except TimeoutError:
@@ -182,94 +234,42 @@ class RecognizeStream(stt.RecognizeStream):
         if isinstance(message, listen.Error):
             raise server_error(message.code, message.description, retryable=message.retryable)
         if isinstance(message, listen.SpeechStarted):
-            self._emit_start(message.timestamp)
+            onset = self._position(message.timestamp)
+            self._events.start(wall_clock(self._log.end - onset, SAMPLE_RATE_HZ))
         elif isinstance(message, listen.Results) and message.channel.alternatives:
-            self._request_id = message.metadata.request_id
+            self._events.answered_by(message.metadata.request_id)
             self._take_results(message, message.channel.alternatives[0])
 
     def _take_results(self, results: listen.Results, best: listen.Alternative) -> None:
+        offset_s = (self._origin_s or 0.0) + self._connected_at / SAMPLE_RATE_HZ
+        reading = Reading(results, best, offset_s)
+        covered = self._position(results.start + results.duration)
         if results.from_finalize and self._log.awaits_answer:
             self._log.flush_answered()
             self._expect_final()
-            self._emit_final(best.transcript, (results, best))
+            self._take_answer(reading)
         elif results.is_final:
             # Finalised unasked, for its length; the answer to the flush will not repeat it.
-            covered_s = results.start + results.duration
-            self._log.forget_before(self._connected_at + round(covered_s * SAMPLE_RATE_HZ))
-            self._held += [best.transcript] if best.transcript else []
+            self._log.forget_before(covered)
+            self._events.hold(best.transcript)
+        elif best.transcript and results.preflight:
+            text = self._events.preflight(reading)
+            if self._taker is not None:
+                self._taker.read(text, covered)
         elif best.transcript:
-            kind = stt.SpeechEventType
-            self._emit(
-                kind.PREFLIGHT_TRANSCRIPT if results.preflight else kind.INTERIM_TRANSCRIPT,
-                self._speech_data(best.transcript, (results, best)),
-            )
+            self._events.interim(reading)
 
-    def _emit_start(self, onset_s: float | None) -> None:
-        if self._speaking:
+    def _take_answer(self, reading: Reading) -> None:
+        """Do with the answer to the oldest flush what was meant to be done with it."""
+        flush = self._flushes.popleft() if self._flushes else _Flush()
+        if flush.aside:
+            self._events.set_aside(reading)
             return
-        self._speaking = True
-        onset_time = None
-        if onset_s is not None:
-            sent_s = (self._log.end - self._connected_at) / SAMPLE_RATE_HZ
-            onset_time = time.time() - max(0.0, sent_s - onset_s)
-        self._event_ch.send_nowait(
-            stt.SpeechEvent(
-                type=stt.SpeechEventType.START_OF_SPEECH,
-                request_id=self._request_id,
-                speech_start_time=onset_time,
-            )
-        )
+        ended_at = None
+        if flush.speech_end is not None:
+            ended_at = wall_clock(self._log.end - flush.speech_end, SAMPLE_RATE_HZ)
+        self._events.end(reading, ended_at)
 
-    def _emit_final(
-        self, text: str, source: tuple[listen.Results, listen.Alternative] | None
-    ) -> None:
-        data = self._speech_data(text, source)
-        self._held.clear()
-        if data.text:
-            self._emit(stt.SpeechEventType.FINAL_TRANSCRIPT, data)
-        if self._speaking:
-            self._speaking = False
-            self._event_ch.send_nowait(
-                stt.SpeechEvent(type=stt.SpeechEventType.END_OF_SPEECH, request_id=self._request_id)
-            )
-
-    def _emit(self, kind: stt.SpeechEventType, data: stt.SpeechData) -> None:
-        self._emit_start(None)
-        self._event_ch.send_nowait(
-            stt.SpeechEvent(type=kind, request_id=self._request_id, alternatives=[data])
-        )
-
-    def _speech_data(
-        self, text: str, source: tuple[listen.Results, listen.Alternative] | None
-    ) -> stt.SpeechData:
-        whole = " ".join(part for part in (*self._held, text) if part)
-        data = stt.SpeechData(language=LanguageCode(self._language), text=whole)
-        if source is None:
-            return data
-        results, best = source
-        offset_s = (self._origin_s or 0.0) + self._connected_at / SAMPLE_RATE_HZ
-        if best.languages:
-            data.language = LanguageCode(best.languages[0])
-        if best.confidence is not None:
-            data.confidence = best.confidence
-        data.start_time = offset_s + results.start
-        data.end_time = offset_s + results.start + results.duration
-        if best.words and not self._held:
-            # Held text has no words here, so a list would cover a part of the text only.
-            data.words = list(_timed(best.words, offset_s))
-            data.start_time = offset_s + best.words[0].start
-            data.end_time = offset_s + best.words[-1].end
-        return data
-
-
-def _timed(words: Iterable[listen.ListenWord], offset_s: float) -> Iterable[TimedString]:
-    for word in words:
-        timed = TimedString(
-            word.punctuated_word,
-            start_time=offset_s + word.start,
-            end_time=offset_s + word.end,
-            start_time_offset=offset_s,
-        )
-        if word.confidence is not None:
-            timed.confidence = word.confidence
-        yield timed
+    def _position(self, seconds: float) -> int:
+        """Which sample of the stream a time of the server's is; it counts from the connection."""
+        return self._connected_at + round(seconds * SAMPLE_RATE_HZ)

@@ -19,6 +19,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from speech_plugins.connection import STT_CONN_OPTIONS, SpeechServer, fast_options, parse
 from speech_plugins.recognize_stream import SAMPLE_RATE_HZ, RecognizeStream
+from speech_plugins.turn_taking import TurnTakerFactory
 
 _UPLOAD_PATH = "/v1/audio/transcriptions"
 _UPLOAD_TIMEOUT_S = 60.0
@@ -44,6 +45,8 @@ class STT(stt.STT):
         model: model id; None is the server's own.
         word_times: whether the server's engine knows word times.
         api_key: key where the server asks for one.
+        turn_taker: makes for every stream what decides when a turn is over; for sessions with
+            `turn_detection="stt"`. None: the framework flushes.
         http_session: session to use; None takes the job's own for `https://`, else one of ours
             that `aclose` closes.
 
@@ -59,6 +62,7 @@ class STT(stt.STT):
         model: str | None = None,
         word_times: bool = False,
         api_key: str | None = None,
+        turn_taker: TurnTakerFactory | None = None,
         http_session: aiohttp.ClientSession | None = None,
     ) -> None:
         super().__init__(
@@ -72,6 +76,7 @@ class STT(stt.STT):
         self._server = SpeechServer(url, api_key, http_session)
         self._language = language
         self._model = model
+        self._turn_taker = turn_taker
         self._streams: weakref.WeakSet[RecognizeStream] = weakref.WeakSet()
 
     @property
@@ -111,6 +116,7 @@ class STT(stt.STT):
             params=params,
             language=spoken,
             conn_options=fast_options(conn_options, STT_CONN_OPTIONS),
+            turn_taker=self._turn_taker,
         )
         self._streams.add(stream)
         return stream

@@ -1,0 +1,1 @@
+"""Turn-taking: when the caller is done, goes on, listens, or wants the floor."""

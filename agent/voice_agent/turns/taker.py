@@ -1,0 +1,196 @@
+"""One stream's turn-taking: hears and reads along, and says when a turn is over or was none."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+
+from speech_plugins.turn_taking import TurnLine
+from voice_agent.turns.backchannel import is_backchannel
+from voice_agent.turns.endpointer import Endpointer
+from voice_agent.turns.sound import SOUND_SAMPLES, Pcm16, SoundModel
+from voice_agent.turns.speech_activity import RATE_HZ, Heard, SpeechActivity
+
+logger = logging.getLogger(__name__)
+
+_NOTHING_SAID_S: Final = 0.4
+"""Silence after a sound without words, seconds, for which the agent fell silent or a turn was
+reopened: all goes on as if it had not been."""
+_LISTENING_S: Final = 0.12
+"""Silence after which a back-channel is taken for one, seconds; gaps of 0.12 s occur in a word."""
+_ANSWERS_UNTIL_S: Final = 1.0
+"""A back-channel so shortly before the agent has finished was the answer to it, seconds."""
+_KEPT_SAMPLES: Final = SOUND_SAMPLES + RATE_HZ // 10
+
+Look = Callable[[Pcm16], "asyncio.Future[float]"]
+
+
+class Floor(Protocol):
+    """The other side of the conversation, as far as turn-taking needs it."""
+
+    @property
+    def agent_has_it(self) -> bool:
+        """Whether the agent is speaking, or would be had the caller not begun."""
+        ...
+
+    def take_from_agent(self) -> None:
+        """The caller wants the floor: the agent's speech is over."""
+        ...
+
+    def take_back_turn(self) -> bool:
+        """Undo the caller's last turn, where no answer to it was heard yet; whether that went."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """A back-channel that may turn out to be an answer."""
+
+    at: int
+    """When it was put aside, samples."""
+
+
+class StreamTurnTaker:
+    """Decides for one stream. Implements `speech_plugins.turn_taking.TurnTaker`.
+
+    Args:
+        line: the stream.
+        floor: the conversation it belongs to.
+        activity: finds its speech.
+        endpointer: decides when its turns are over.
+        sound: judges how its speech ends.
+    """
+
+    def __init__(
+        self,
+        line: TurnLine,
+        floor: Floor,
+        activity: SpeechActivity,
+        endpointer: Endpointer,
+        sound: SoundModel,
+    ) -> None:
+        self._line = line
+        self._floor = floor
+        self._activity = activity
+        self._endpointer = endpointer
+        self._sound = sound
+        self._recent: Pcm16 = np.zeros(0, np.int16)
+        self._received = 0
+        self._heard = Heard(0, False, None, 0)
+        self._began = 0
+        self._over_agent = False
+        self._reopened = False
+        self._aside: _Aside | None = None
+        self._look: asyncio.Future[float] | None = None
+        self._closed = False
+
+    # --- as a `TurnTaker` ---
+
+    def hear(self, pcm: Pcm16) -> None:
+        """See `TurnTaker.hear`."""
+        self._received += len(pcm)
+        self._recent = np.concatenate((self._recent, pcm))[-_KEPT_SAMPLES:]
+        for heard in self._activity.push(pcm):
+            self._heard = heard
+            if heard.began is not None:
+                self._on_speech_began(heard.began)
+            if self._endpointer.hear(heard):
+                self._look_at_sound(heard.position)
+            self._decide()
+
+    def read(self, text: str, end: int) -> None:
+        """See `TurnTaker.read`."""
+        self._endpointer.read(text, end)
+        if self._over_agent and not is_backchannel(text, self._duration_s):
+            # Not at the end of the turn: from here on an answer may be prepared.
+            self._over_agent = False
+            self._floor.take_from_agent()
+        self._decide()
+
+    def close(self) -> None:
+        """See `TurnTaker.close`."""
+        self._closed = True
+        if self._look is not None:
+            self._look.cancel()
+
+    # --- from the conversation ---
+
+    def agent_stopped(self) -> None:
+        """The agent has said all that it wanted to."""
+        aside, self._aside = self._aside, None
+        self._over_agent = False
+        if aside is not None and self._heard.position - aside.at <= _ANSWERS_UNTIL_S * RATE_HZ:
+            self._line.take_up()
+
+    # --- what happens ---
+
+    @property
+    def _duration_s(self) -> float:
+        return (self._heard.speech_end - self._began) / RATE_HZ
+
+    def _on_speech_began(self, began: int) -> None:
+        self._began = began
+        self._over_agent = self._floor.agent_has_it
+        recently_aside = self._aside is not None and (
+            began - self._aside.at <= _ANSWERS_UNTIL_S * RATE_HZ
+        )
+        self._aside = None
+        if recently_aside:
+            # "Okay, ... but what does it cost?": it was the beginning of a turn.
+            self._line.reopen()
+        elif not self._over_agent and self._floor.take_back_turn():
+            logger.info("caller went on, turn reopened")
+            self._line.reopen()
+            self._endpointer.reopen()
+            self._reopened = True
+
+    def _decide(self) -> None:
+        if self._closed or not self._endpointer.open:
+            return
+        if self._over_agent and self._listens_on():
+            self._aside = _Aside(self._heard.position) if self._endpointer.text else None
+            self._end_stretch()
+            self._line.set_aside()
+        elif self._endpointer.is_over() or (self._reopened and self._nothing_was_said()):
+            speech_end = self._endpointer.speech_end
+            self._end_stretch()
+            self._line.end_turn(speech_end)
+
+    def _listens_on(self) -> bool:
+        """Whether what was said over the agent's speech was a sign of listening, or nothing."""
+        return self._nothing_was_said() or (
+            self._heard.silence_s >= _LISTENING_S
+            and self._endpointer.words_are_settled
+            and is_backchannel(self._endpointer.text, self._duration_s)
+        )
+
+    def _nothing_was_said(self) -> bool:
+        return not self._endpointer.text and self._heard.silence_s >= _NOTHING_SAID_S
+
+    def _end_stretch(self) -> None:
+        self._over_agent = self._reopened = False
+        self._endpointer.close()
+        self._activity.close_stretch()
+
+    # --- the sound ---
+
+    def _look_at_sound(self, position: int) -> None:
+        if self._look is not None and not self._look.done():
+            return  # the machine is slower than the pauses: the next look comes later
+        newer = self._received - position
+        pcm = self._recent[: len(self._recent) - newer][-SOUND_SAMPLES:]
+        loop = asyncio.get_running_loop()
+        self._look = loop.run_in_executor(None, self._sound.probability, pcm)
+        self._look.add_done_callback(lambda look: self._on_look(look, position))
+
+    def _on_look(self, look: "asyncio.Future[float]", position: int) -> None:
+        if look.cancelled() or self._closed:
+            return
+        if (error := look.exception()) is not None:
+            logger.error("sound model failed, deciding by words", exc_info=error)
+            return
+        self._endpointer.look(look.result(), position)
+        self._decide()

@@ -1,0 +1,162 @@
+"""Whether words can be all of a turn: a small model of English that can be read and argued with.
+
+It looks at how the words so far end, not at what they mean: a clause that stops at "from the" goes
+on, whatever it is about. In other languages it has no opinion.
+"""
+
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+
+class Ending(Enum):
+    """How the words so far end, most open first."""
+
+    NOTHING = "nothing"
+    """No words were read."""
+    FILLER = "filler"
+    """"um", "so": the caller looks for words."""
+    OPEN = "open"
+    """With a word that wants another: "the", "from", "because", "I would like to"."""
+    DICTATION = "dictation"
+    """Inside a number or a spelling, as far as one can tell."""
+    UNMARKED = "unmarked"
+    """With a word that may end a clause, but the recogniser saw no end of a sentence."""
+    OPENING = "opening"
+    """A greeting, a name or a yes that callers like to go on from."""
+    STATEMENT = "statement"
+    """As a whole sentence."""
+    QUESTION = "question"
+    """As a whole question."""
+    ANSWER = "answer"
+    """A short whole answer, or a farewell."""
+    UNKNOWN = "unknown"
+    """Not English: no opinion."""
+
+
+def _set(words: str, separator: str | None = None) -> frozenset[str]:
+    return frozenset(words.split(separator))
+
+
+_FILLERS: Final = _set("um uh er erm eh ah hmm hm mm so like")
+_OPEN: Final = _set(
+    # determiners
+    "a an the my your his her our their its every no some any which whose "
+    # prepositions that hardly end a sentence of a call
+    "to from of at for with about by into than as between until till since during near "
+    "under against without through across behind per via "
+    # conjunctions
+    "and but or because that if whether when while where although though unless nor "
+    # subjects and verbs that want more
+    "i we he she they who i'm i'd i'll i've we're we'd we'll we've he's she's they're it's "
+    "there's that's what's am is are was were be been being has have had will would shall "
+    "should could can may might must do does did don't doesn't didn't won't wouldn't can't "
+    "couldn't isn't aren't wasn't haven't hasn't want need wanted wondering trying going "
+    "very too quite really just also only another other last next"
+)
+_OPEN_TAILS: Final = (
+    "would like", "i like", "i think", "i mean", "you know", "let me", "to be", "my name is",
+    "i have been", "do you", "can you", "could you", "could you tell me", "how much", "how many",
+    "is there", "are there", "there is", "i am", "asked for", "the number is", "date of birth is",
+)  # fmt: skip
+_WHOLE_THOUGH_OPEN: Final = re.compile(
+    r"(?:^| )(?:yes|no|yeah|sure|of course|yes please),? (?:i|it|that|we|he|she|they) "
+    r"(?:is|am|are|was|were|do|does|did|will|would|can|could|have|has|had|should)(?:n't)?$"
+    r"|^(?:that|there) (?:is|it is)$|^i (?:do|did|have|will|can|am)$"
+)
+"""Ends of answers that are whole although their last word usually wants another."""
+_DIGIT_WORDS: Final = _set("o oh zero one two three four five six seven eight nine double triple")
+_NUMBER_WORDS: Final = _DIGIT_WORDS | _set(
+    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty "
+    "forty fifty sixty seventy eighty ninety hundred thousand first second third fourth fifth"
+)
+_DICTATED: Final = re.compile(r"\b(?:number|digits?|code|postcode|zip|spell(?:ed|ing)?|account)\b")
+_DIGITS: Final = re.compile(r"o?\d+")
+_BARE_NUMBER: Final = re.compile(r" (?:is|on) (?:the )?[\w']+$")
+"""Before a number alone, "twelve" or "the second": a street, a month, or more digits follow."""
+_LONG_NUMBER: Final = 10
+"""Digits after which a dictated number may well be whole. Source: a national telephone number."""
+_SHORT_NUMBER: Final = 3
+"""Digits or letters in a row that are no more a time, a price or a date."""
+_QUESTION_WORDS: Final = _set(
+    "what when where who why how which is are was do does did can could would will should may "
+    "have has"
+)
+_ANSWERS: Final = _set(
+    (
+        "yes|no|yeah|yep|nope|yes please|no thanks|no thank you|thanks|thank you|that's all|"
+        "that is all|that's right|that's fine|that works|that works for me|goodbye|bye|bye bye|"
+        "thanks bye|thank you goodbye|okay thank you goodbye|okay|sure|correct|exactly|of course|"
+        "all right|fine|perfect|great|stop|wait|hold on|hang on|i see|right"
+    ),
+    "|",
+)
+_OPENINGS: Final = re.compile(
+    r"^(?:(?:hello|hi|hey|okay|good (?:morning|afternoon|evening))[,. ]*)+$"
+    r"|^(?:hello[,. ]+|hi[,. ]+)?(?:my name is|this is) [\w' -]+$|^let me (?:see|think)$"
+)
+_WORD: Final = re.compile(r"[\w']+")
+
+
+@lru_cache(maxsize=16)
+def ending(text: str, language: str) -> Ending:
+    """Say how words end.
+
+    Args:
+        text: the transcript of the turn so far, with the recogniser's punctuation.
+        language: BCP 47 tag of what is spoken; empty where it is not known.
+    """
+    if not text.strip():
+        return Ending.NOTHING
+    if not language.lower().startswith("en"):
+        return Ending.UNKNOWN
+    words = _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    if not words:
+        return Ending.NOTHING
+    sentence = _last_sentence(text)
+    said = " ".join(_WORD.findall(sentence.lower())) or " ".join(words)
+    mark = text.rstrip()[-1]
+    if words[-1] in _FILLERS and said not in _ANSWERS:
+        return Ending.FILLER
+    if _dictates(said, words):
+        return Ending.DICTATION
+    if said in _ANSWERS:
+        return Ending.ANSWER
+    if _is_open(words, said):
+        return Ending.OPEN
+    if _OPENINGS.match(said):
+        return Ending.OPENING
+    if mark == "?":
+        return Ending.QUESTION
+    if mark in ".!":
+        asks = said.split()[0] in _QUESTION_WORDS and len(said.split()) > 2
+        return Ending.QUESTION if asks else Ending.STATEMENT
+    return Ending.UNMARKED
+
+
+def _is_open(words: list[str], said: str) -> bool:
+    if words[-1] in _OPEN:
+        return not _WHOLE_THOUGH_OPEN.search(said)
+    return any(f" {said}".endswith(f" {tail}") for tail in _OPEN_TAILS)
+
+
+def _dictates(said: str, words: list[str]) -> bool:
+    """Whether the last words are digits or letters one by one, and fewer than a whole number."""
+    symbols = 0
+    for word in reversed(words):
+        if _DIGITS.fullmatch(word):
+            symbols += len(word)
+        elif word in _DIGIT_WORDS or len(word) == 1:
+            symbols += 1
+        else:
+            break
+    if _BARE_NUMBER.search(said) and words[-1] in _NUMBER_WORDS:
+        return True
+    expected = _DICTATED.search(said) is not None or symbols >= _SHORT_NUMBER
+    return expected and 0 < symbols < _LONG_NUMBER
+
+
+def _last_sentence(text: str) -> str:
+    """The words after the last full stop that has words behind it; spelled letters have stops."""
+    return re.split(r"(?<=\w\w[.!?])\s+", text.strip())[-1]

@@ -1,0 +1,26 @@
+from dataclasses import replace
+
+from bench.turns.fit import fit_weights, tune_threshold
+from bench.turns.trace import Trace
+from tests.unit.bench.test_turns_replay import trace
+from voice_agent.turns.words import Ending
+
+
+def with_looks(before: Trace, in_pauses: float, at_the_end: float) -> Trace:
+    looks = {at: at_the_end if at > before.end else in_pauses for at in before.looks}
+    return replace(before, looks=looks)
+
+
+def test_what_tells_ends_from_pauses_gets_weight() -> None:
+    heard = [with_looks(trace(0.2 + 0.05 * n), 0.2, 0.8) for n in range(12)]
+    weights = fit_weights(heard)
+    assert weights.sound > 0.3
+    assert weights.ending[Ending.QUESTION] > weights.ending[Ending.UNMARKED]
+
+
+def test_the_threshold_keeps_to_the_rate_of_cut_offs() -> None:
+    heard = [with_looks(trace(0.2 + 0.05 * n), 0.45, 0.55) for n in range(12)]
+    weights = fit_weights(heard)
+    strict = tune_threshold(heard, weights, 1.0, 0.0)
+    loose = tune_threshold(heard, weights, 1.0, 0.5)
+    assert loose <= strict

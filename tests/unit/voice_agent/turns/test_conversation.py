@@ -1,0 +1,211 @@
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from livekit.agents import Agent, AgentSession, FunctionToolsExecutedEvent, llm
+from livekit.agents.voice.events import (
+    AgentStateChangedEvent,
+    ConversationItemAddedEvent,
+    SpeechCreatedEvent,
+)
+
+from tests.unit.voice_agent.turns.listening import ScriptedVoice
+from tests.unit.voice_agent.turns.test_endpointer import SETTINGS, Scripted
+from tests.unit.voice_agent.turns.test_taker import RecordedLine, Sound
+from voice_agent.turns import conversation as conversation_module
+from voice_agent.turns.conversation import Conversation, is_phone_call
+
+
+class ScriptedSpeech:
+    """A `SpeechHandle` whose every move is made by the test."""
+
+    def __init__(self, items: list[llm.ChatItem] | None = None) -> None:
+        self.chat_items = items or []
+        self.allow_interruptions = True
+        self.interrupted = False
+        self._done: list[Any] = []
+
+    def done(self) -> bool:
+        return False
+
+    def interrupt(self) -> asyncio.Future[None]:
+        self.interrupted = True
+        finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        finished.set_result(None)
+        return finished
+
+    def add_done_callback(self, callback: Any) -> None:
+        self._done.append(callback)
+
+    def finish(self) -> None:
+        for callback in self._done:
+            callback(self)
+
+
+@dataclass
+class Scene:
+    session: AgentSession
+    agent: Agent
+    conversation: Conversation
+    line: RecordedLine
+    current: list[ScriptedSpeech | None]
+
+    def told(self, event: str, **fields: Any) -> None:
+        kinds: dict[str, Any] = {
+            "conversation_item_added": ConversationItemAddedEvent,
+            "agent_state_changed": AgentStateChangedEvent,
+            "function_tools_executed": FunctionToolsExecutedEvent,
+        }
+        self.session.emit(event, kinds[event](**fields))
+
+    async def turn(self, text: str, confidence: float | None = 0.9) -> llm.ChatMessage:
+        """The caller's turn is committed."""
+        message = llm.ChatMessage(role="user", content=[text], transcript_confidence=confidence)
+        context = self.agent.chat_ctx.copy()
+        context.insert(message)
+        await self.agent.update_chat_ctx(context)
+        self.session.history.insert(message)
+        self.told("conversation_item_added", item=message)
+        return message
+
+    def speak(self, speech: ScriptedSpeech) -> None:
+        """The agent's speech begins to be heard."""
+        self.current[0] = speech
+        self.session.emit(
+            "speech_created",
+            SpeechCreatedEvent.model_construct(speech_handle=speech),  # type: ignore[arg-type]
+        )
+        self.told("agent_state_changed", old_state="thinking", new_state="speaking")
+
+    async def settled(self) -> None:
+        await asyncio.gather(*self.conversation._undoing)
+
+    @property
+    def history(self) -> list[str]:
+        """The ids of the session's messages."""
+        return [item.id for item in self.session.history.items if item.type == "message"]
+
+    @property
+    def said(self) -> list[str | None]:
+        """What the model would be shown."""
+        items = self.agent.chat_ctx.items
+        return [item.text_content for item in items if item.type == "message"]
+
+
+@pytest.fixture
+async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
+    current: list[ScriptedSpeech | None] = [None]
+    monkeypatch.setattr(AgentSession, "current_speech", property(lambda _: current[0]))
+    session: AgentSession = AgentSession(vad=None, turn_handling={"turn_detection": None})
+    conversation = Conversation(
+        scorer=Scripted(),
+        sound=Sound(lambda _: 0.5),
+        load_voice_model=ScriptedVoice,
+        settings_for=lambda _: SETTINGS,
+        language="en",
+    )
+    conversation.attach(session)
+    line = RecordedLine()
+    conversation.taker(line)
+    agent = Agent(instructions="")
+    await session.start(agent)
+    yield Scene(session, agent, conversation, line, current)
+    await session.aclose()
+
+
+async def test_a_turn_that_was_not_answered_yet_is_taken_back(scene: Scene) -> None:
+    await scene.turn("I would like to book a table.")
+    answer = ScriptedSpeech()
+    scene.current[0] = answer
+    assert not scene.conversation.agent_has_it
+    assert scene.conversation.take_back_turn()
+    await scene.settled()
+    assert answer.interrupted
+    assert "I would like to book a table." not in scene.said
+    assert not scene.history
+
+
+async def test_what_little_was_said_to_it_goes_with_it(scene: Scene) -> None:
+    await scene.turn("I would like to book a table.")
+    said = llm.ChatMessage(role="assistant", content=["For"], interrupted=True)
+    scene.speak(ScriptedSpeech([said]))
+    context = scene.agent.chat_ctx.copy()
+    context.insert(said)
+    await scene.agent.update_chat_ctx(context)
+    scene.session.history.insert(said)
+    assert not scene.conversation.agent_has_it
+    assert scene.conversation.take_back_turn()
+    await scene.settled()
+    assert "For" not in scene.said
+    assert not scene.history
+
+
+async def test_only_one_turn_is_taken_back_at_a_time(scene: Scene) -> None:
+    await scene.turn("Hello.")
+    assert scene.conversation.take_back_turn()
+    assert not scene.conversation.take_back_turn()
+    await scene.settled()
+
+
+async def test_an_answer_that_was_heard_stays(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation_module, "_HARDLY_HEARD_S", 0.0)
+    await scene.turn("Hello.")
+    scene.speak(ScriptedSpeech())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        while not scene.conversation.agent_has_it:  # noqa: ASYNC110 - a timer of no length
+            await asyncio.sleep(0)
+    assert not scene.conversation.take_back_turn()
+    assert "Hello." in scene.said
+
+
+async def test_what_a_tool_did_cannot_be_taken_back(scene: Scene) -> None:
+    await scene.turn("Book it.")
+    scene.told("function_tools_executed", function_calls=[], function_call_outputs=[])
+    assert not scene.conversation.take_back_turn()
+
+
+async def test_typed_words_are_not_taken_back(scene: Scene) -> None:
+    await scene.turn("When do you open?", confidence=None)
+    assert not scene.conversation.take_back_turn()
+
+
+async def test_speech_that_may_not_be_interrupted_is_left_alone(scene: Scene) -> None:
+    await scene.turn("Goodbye.")
+    farewell = ScriptedSpeech()
+    farewell.allow_interruptions = False
+    scene.current[0] = farewell
+    assert not scene.conversation.take_back_turn()
+    scene.conversation.take_from_agent()
+    assert not farewell.interrupted
+
+
+async def test_the_greeting_has_the_floor_from_its_first_sound(scene: Scene) -> None:
+    greeting = ScriptedSpeech()
+    scene.speak(greeting)
+    assert scene.conversation.agent_has_it
+    scene.told("agent_state_changed", old_state="speaking", new_state="listening")
+    assert scene.conversation.agent_has_it, "paused, since the caller made a sound"
+    scene.conversation.take_from_agent()
+    assert greeting.interrupted
+    assert not scene.conversation.agent_has_it
+
+
+async def test_the_taker_learns_that_the_agent_is_done(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[None] = []
+    taker = scene.conversation.taker(scene.line)
+    monkeypatch.setattr(taker, "agent_stopped", lambda: stopped.append(None))
+    speech = ScriptedSpeech()
+    scene.speak(speech)
+    speech.finish()
+    assert len(stopped) == 1
+
+
+async def test_nobody_is_on_the_phone_without_a_room(scene: Scene) -> None:
+    assert not is_phone_call(scene.session)
