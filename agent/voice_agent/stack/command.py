@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,9 +17,10 @@ from voice_agent.settings import RunSettings, environment, home_dir, setting_fau
 from voice_agent.stack.console import Console
 from voice_agent.stack.credentials import credentials_of, ensure_credentials
 from voice_agent.stack.errors import StackError
+from voice_agent.stack.language import language_settings, own_model
 from voice_agent.stack.livekit_server import CONFIG_FILE, LiveKitServerFinder, write_config
 from voice_agent.stack.model_probe import LanguageModel, configured_model, probe
-from voice_agent.stack.plan import StackPlan, port_wishes, script_model, uses_own_livekit
+from voice_agent.stack.plan import StackPlan, port_wishes, uses_own_livekit
 from voice_agent.stack.ports import LOOPBACK, settle_ports
 from voice_agent.stack.processes import ProcessGroup
 from voice_agent.stack.readiness import ended, wait_until_ready
@@ -114,14 +116,18 @@ async def _start_and_watch(
     plan = await make_plan(settings, home, console, auto_ports=auto_ports)
     grace_s = settings.stop_timeout_s
     async with ProcessGroup(console, stop_timeout_s=grace_s, hurry=hurry) as group:
-        for program in plan.programs():
-            await group.start(program)
-        await wait_until_ready(
+        wait = partial(
+            wait_until_ready,
             group,
             timeout_s=ready_timeout_s(settings),
             log_dir=console.log_dir,
             tell=console.say,
         )
+        for program in plan.programs():
+            if program.after_others:
+                await wait()
+            await group.start(program)
+        await wait()
         publish(home, plan.describe({r.name: r.pid for r in group.running}, os.getpid()))
         console.say(plan.language_model.describe())
         console.say(f"Ready: {plan.web_url}")
@@ -138,6 +144,7 @@ async def make_plan(
     """
     # Before livekit-server, which may have to be built.
     voice, hearing = voice_server(settings), speech_settings(settings)
+    thinking = language_settings(settings)
     ports = settle_ports(port_wishes(settings), auto=auto_ports)
     key, secret = credentials_of(settings)
     server = config = None
@@ -167,6 +174,7 @@ async def make_plan(
         environment=environment(),
         credentials=(key, secret.get_secret_value()),
         speech_settings=hearing,
+        language_settings=thinking,
         voice=voice,
     )
 
@@ -177,9 +185,9 @@ async def _choose_model(
     """The configured model, else one found on this machine, else the script."""
     if settings.llm_url is not None:
         return await configured_model(settings.llm_url, settings.llm_model, settings.llm_api_key)
-    script = script_model(ports["PARLEY_LANGUAGE_PORT"])
-    if settings.llm_model == script.model:
-        return script
+    own = own_model(settings, ports["PARLEY_LANGUAGE_PORT"])
+    if own.origin == "own" or settings.llm_model == own.model:
+        return own
     if settings.llm_probe:
         found = await probe(settings.llm_model, own_ports=ports.values())
         if found is not None:
@@ -190,7 +198,7 @@ async def _choose_model(
             f"no model server with {settings.llm_model!r} (PARLEY_LLM_MODEL) found",
             "Start it, or name its address: PARLEY_LLM_URL=http://HOST:PORT/v1.",
         )
-    return script
+    return own
 
 
 @contextlib.contextmanager

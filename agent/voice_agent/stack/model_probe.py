@@ -45,13 +45,13 @@ class LanguageModel:
     Attributes:
         url: OpenAI base URL, with `/v1`.
         model: model to ask for.
-        origin: `configured`, `found` on this machine, or the built-in `script`.
+        origin: `configured`, `found` on this machine, our `own` in vLLM, or the built-in `script`.
         product: the server as the user knows it.
     """
 
     url: str
     model: str
-    origin: Literal["configured", "found", "script"]
+    origin: Literal["configured", "found", "own", "script"]
     product: str
 
     def describe(self) -> str:
@@ -62,6 +62,8 @@ class LanguageModel:
                     "Language model: none. The built-in script answers; it is not a language "
                     "model. Start a model server or set PARLEY_LLM_URL to talk with one."
                 )
+            case "own":
+                return f"Language model: {self.model}, in vLLM on this machine"
             case "found":
                 return f"Language model: {self.model} ({self.product} found at {self.url})"
             case _:

@@ -3,13 +3,13 @@
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.livekit_server import LiveKitServer
-from voice_agent.stack.model_probe import SCRIPT_MODEL, LanguageModel
+from voice_agent.stack.model_probe import LanguageModel
 from voice_agent.stack.ports import LOOPBACK, PortWish
 from voice_agent.stack.processes import Program
 from voice_agent.stack.running_stack import RunningStack
@@ -75,6 +75,7 @@ class StackPlan:
         environment: environment of every program, without what the plan adds.
         credentials: LiveKit's key and secret.
         speech_settings: what the speech server is told besides the environment.
+        language_settings: what our language server is told besides the environment.
         voice: the speech server that only speaks; None where one server plays both roles.
     """
 
@@ -88,6 +89,7 @@ class StackPlan:
     environment: Mapping[str, str] = field(repr=False)
     credentials: tuple[str, str] = field(repr=False)
     speech_settings: Mapping[str, str] = field(default_factory=dict)
+    language_settings: Mapping[str, str] = field(default_factory=dict)
     voice: VoiceServer | None = None
 
     @property
@@ -145,9 +147,8 @@ class StackPlan:
             port = self.ports["PARLEY_VOICE_PORT"]
             environment = {**self._child_environment(), **self.voice.settings}
             programs.append(speech_program(environment, port, "voice", self.voice.python))
-        if self.language_model.origin == "script":
-            port = self.ports["PARLEY_LANGUAGE_PORT"]
-            programs.append(self._python("responder", "language_server", port, "/health"))
+        if self.language_model.origin in {"own", "script"}:
+            programs.append(self._language_program(self.ports["PARLEY_LANGUAGE_PORT"]))
         port = self.ports["PARLEY_WEB_PORT"]
         programs.append(self._python("web", "voice_agent.token_server", port, "/health"))
         programs.append(
@@ -176,6 +177,14 @@ class StackPlan:
             metrics_url=self.metrics_url,
             processes=dict(processes),
         )
+
+    def _language_program(self, port: int) -> Program:
+        if self.language_model.origin == "script":
+            return self._python("responder", "language_server", port, "/health")
+        environment = {**self._child_environment(), **self.language_settings}
+        program = _python_program("language", "language_server", environment, port, "/ready")
+        # vLLM measures the memory that is free while it loads, so the voice's has loaded by then.
+        return replace(program, after_others=self.voice is not None)
 
     def _python(self, name: str, module: str, port: int, health: str) -> Program:
         return _python_program(name, module, self._child_environment(), port, health)
@@ -225,8 +234,3 @@ def _python_program(
         environment,
         ready_url=f"http://{LOOPBACK}:{port}{health}",
     )
-
-
-def script_model(port: int) -> LanguageModel:
-    """The built-in script, at its port."""
-    return LanguageModel(f"http://{LOOPBACK}:{port}/v1", SCRIPT_MODEL, "script", "built in")

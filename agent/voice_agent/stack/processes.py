@@ -36,6 +36,7 @@ class Program:
         ready_url: answers 200 once the program can be used; None: nothing to ask.
         ready_line: a line it writes once it can be used; None: nothing to wait for.
         cleanup: command that removes what the program leaves behind when it is killed.
+        after_others: start it only when those started before are ready.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Program:
     ready_url: str | None = None
     ready_line: re.Pattern[str] | None = None
     cleanup: Sequence[str] = ()
+    after_others: bool = False
 
 
 class LineSink(Protocol):

@@ -18,7 +18,7 @@ VLLM_ENVIRONMENT = Path(__file__).resolve().parents[3] / ".venv-vllm"
 READY_TIMEOUT_S = 180.0
 """Longest wait for the usual stack, seconds."""
 READY_TIMEOUT_ORPHEUS_S = 900.0
-"""Longest wait for a stack with the Orpheus voice, seconds: a tiny model takes a minute on a CPU,
+"""Longest wait for a stack with a model in vLLM, seconds: a tiny model takes a minute on a CPU,
 the real one reads seven gigabytes first."""
 
 
@@ -74,7 +74,8 @@ def ready_timeout_s(settings: RunSettings) -> float:
     """Longest wait until every process is ready, seconds."""
     if settings.ready_timeout_s is not None:
         return settings.ready_timeout_s
-    return READY_TIMEOUT_ORPHEUS_S if speaks_with_orpheus(settings) else READY_TIMEOUT_S
+    loads = speaks_with_orpheus(settings) or settings.language_engine == "vllm"
+    return READY_TIMEOUT_ORPHEUS_S if loads else READY_TIMEOUT_S
 
 
 def _voice_settings(settings: RunSettings) -> dict[str, str]:

@@ -7,9 +7,10 @@ from pydantic import ValidationError
 from voice_agent.settings import RunSettings, setting_faults
 from voice_agent.stack import plan as plan_module
 from voice_agent.stack.errors import StackError
+from voice_agent.stack.language import script_model
 from voice_agent.stack.livekit_server import LiveKitServer
 from voice_agent.stack.model_probe import LanguageModel
-from voice_agent.stack.plan import StackPlan, port_wishes, script_model, uses_own_livekit
+from voice_agent.stack.plan import StackPlan, port_wishes, uses_own_livekit
 from voice_agent.stack.processes import Program
 from voice_agent.stack.voice import VoiceServer
 
@@ -56,6 +57,24 @@ def test_a_model_takes_the_place_of_the_script() -> None:
     assert "responder" not in started
     assert started["worker"].environment["PARLEY_LLM_URL"] == MODEL.url
     assert started["web"].environment["PARLEY_LLM_MODEL"] == MODEL.model
+
+
+def test_a_model_of_our_own_runs_in_vllm_once_the_voice_has_loaded() -> None:
+    own = LanguageModel("http://127.0.0.1:5/v1", "qwen3-8b", "own", "vLLM")
+    told = {"PARLEY_LANGUAGE_ENGINE": "vllm", "PARLEY_LANGUAGE_MODEL_NAME": "qwen3-8b"}
+    plan = replace(PLAN, language_model=own, language_settings=told)
+    language = programs(plan)["language"]
+    assert language.ready_url == "http://127.0.0.1:5/ready"
+    assert told.items() <= language.environment.items()
+    assert not language.after_others
+    assert programs(plan)["worker"].environment["PARLEY_LLM_MODEL"] == "qwen3-8b"
+
+    voice = VoiceServer(Path("/voice/bin/python"), {})
+    ports = {**PORTS, "PARLEY_VOICE_PORT": 7}
+    both = replace(plan, voice=voice, ports=ports).programs()
+    names = [program.name for program in both]
+    assert names.index("voice") < names.index("language")
+    assert [program.name for program in both if program.after_others] == ["language"]
 
 
 def test_every_program_is_told_the_same_addresses_and_home() -> None:
