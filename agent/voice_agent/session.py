@@ -1,33 +1,26 @@
-"""One call's `AgentSession`: which models speak and listen, and when a turn begins and ends.
+"""One call's `AgentSession`: which models speak and listen, and how turns are taken.
 
-Nothing here may reach LiveKit's cloud: every model is an instance of ours, the turn detector is
-the one inside the wheel, interruptions are decided by the local VAD, and nothing is recorded.
+Nothing here may reach LiveKit's cloud: every model is an instance of ours, whatever detects turns
+runs in this process, interruptions are decided by the local VAD, and nothing is recorded.
 """
 
 from collections.abc import Sequence
 
 from livekit import rtc
-from livekit.agents import AgentSession, inference, llm, room_io, vad
-from livekit.agents.voice.turn import TurnHandlingOptions
+from livekit.agents import AgentSession, llm, room_io, vad
 from livekit.plugins import silero
 
-from speech_plugins import LLM, STT, TTS
 from voice_agent.noise_suppression import suppress_noise
 from voice_agent.personas import Persona
 from voice_agent.prompt import system_prompt
+from voice_agent.providers import create_llm, create_stt, create_tts
 from voice_agent.settings import AgentSettings
-
-VAD_MIN_SILENCE_S = 0.25
-"""The least that LiveKit's turn detector accepts.
-
-Source: livekit-agents 1.8.9, voice/audio_recognition.py.
-"""
-
-MAX_ENDPOINTING_DELAY_S = 1.0
-"""Wait after which a turn is over although the detector thinks that it is not."""
-
-AEC_WARMUP_S = 1.0
-"""Deaf to barge-in at the start of the greeting, while a browser's echo canceller learns."""
+from voice_agent.turns.call_turns import (
+    VAD_MIN_SILENCE_S,
+    call_conversation,
+    turn_handling,
+    vad_min_silence_s,
+)
 
 USER_AWAY_S = 15.0
 """Silence after which the caller is asked whether they are still there."""
@@ -37,9 +30,6 @@ CLOSE_TRANSCRIPT_S = 0.5
 
 MAX_TOOL_STEPS = 5
 """Tool calls in one turn: look up, book, and room for a model's mistakes."""
-
-MAX_PREEMPTIVE_RETRIES = 10
-"""Speculative answers per turn; each pause of the caller uses one up."""
 
 INPUT_RATE_HZ = 24_000
 """Rate of the caller's audio; at 16 kHz the turn detector often says "not finished"."""
@@ -54,26 +44,6 @@ OUTPUT_RATE_HZ = 24_000
 def load_vad() -> vad.VAD:
     """Load the voice activity detector; once per process, it is shared by nothing but one call."""
     return silero.VAD.load(min_silence_duration=VAD_MIN_SILENCE_S)
-
-
-def turn_handling() -> TurnHandlingOptions:
-    """When a turn ends and when the agent falls silent."""
-    return {
-        "turn_detection": inference.TurnDetector(version="v1-mini"),
-        "endpointing": {"mode": "fixed", "min_delay": 0.0, "max_delay": MAX_ENDPOINTING_DELAY_S},
-        "interruption": {
-            "enabled": True,
-            "mode": "vad",
-            "min_duration": 0.4,
-            "resume_false_interruption": True,
-            "false_interruption_timeout": 1.5,
-        },
-        "preemptive_generation": {
-            "enabled": True,
-            "preemptive_tts": True,
-            "max_retries": MAX_PREEMPTIVE_RETRIES,
-        },
-    }
 
 
 def create_session(
@@ -91,36 +61,29 @@ def create_session(
         tools: What every request will carry; with the prompt it fills the model's prefix cache
             before the caller has spoken.
     """
-    speech_key = settings.speech_api_key.get_secret_value() if settings.speech_api_key else None
-    return AgentSession(
-        stt=STT(
-            url=settings.stt_url or settings.speech_url,
-            api_key=speech_key,
+    conversation = call_conversation(settings, persona.language)
+    if isinstance(voice_activity, silero.VAD):
+        voice_activity.update_options(min_silence_duration=vad_min_silence_s(settings))
+    session: AgentSession = AgentSession(
+        stt=create_stt(
+            settings,
             language=persona.language,
+            turn_taker=conversation.taker if conversation is not None else None,
         ),
-        llm=LLM(
-            url=settings.llm_url,
-            model=settings.llm_model,
-            api_key=settings.llm_api_key.get_secret_value(),
-            timeout_s=settings.llm_timeout_s,
-            instructions=system_prompt(persona),
-            tools=tools,
-        ),
-        tts=TTS(
-            url=settings.tts_url or settings.speech_url,
-            api_key=speech_key,
-            voice=persona.voice,
-            language=persona.language,
-        ),
+        llm=create_llm(settings, instructions=system_prompt(persona), tools=tools),
+        tts=create_tts(settings, voice=persona.voice, language=persona.language),
         vad=voice_activity,
-        turn_handling=turn_handling(),
+        turn_handling=turn_handling(settings),
         max_tool_steps=MAX_TOOL_STEPS,
         use_tts_aligned_transcript=True,
-        aec_warmup_duration=AEC_WARMUP_S,
+        aec_warmup_duration=settings.aec_warmup_s or None,
         user_away_timeout=USER_AWAY_S,
         ivr_detection=False,
         session_close_transcript_timeout=CLOSE_TRANSCRIPT_S,
     )
+    if conversation is not None:
+        conversation.attach(session)
+    return session
 
 
 def room_options(settings: AgentSettings) -> room_io.RoomOptions:
