@@ -16,7 +16,11 @@ TURN_TOPIC = "parley.turn"
 
 
 class TurnStages(BaseModel):
-    """Delays inside one turn, seconds; None where the framework did not measure it."""
+    """How long the stages of one turn took, and when; seconds, None where nobody measured it.
+
+    `…_at_s` counts from the caller's last sound as the worker knows it. Work that was done ahead,
+    while the caller still spoke, is below 0.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,6 +34,33 @@ class TurnStages(BaseModel):
     """First text to the voice until its first audio byte."""
     e2e_latency_s: float | None = None
     """LiveKit's own figure; about 180 ms better than what the caller hears."""
+
+    transcript_at_s: float | None = None
+    """The words of the turn were final."""
+    committed_at_s: float | None = None
+    """The turn was decided to be over."""
+    llm_began_at_s: float | None = None
+    """The request that was answered went to the model."""
+    llm_first_token_at_s: float | None = None
+    """Its first token came."""
+    tts_began_at_s: float | None = None
+    """The first text of the answer went to the voice."""
+    tts_first_audio_at_s: float | None = None
+    """Its first audio came."""
+    audio_out_at_s: float | None = None
+    """The first frame of the answer was handed to the room."""
+
+
+class Speculation(BaseModel):
+    """Answers that were begun before the turn was over."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    started: int = 0
+    used: int = 0
+    """Spoken, since the words stayed as they were; 0 or 1 in a turn that was not split."""
+    discarded: int = 0
+    """Thrown away unheard: the caller went on, or the words changed."""
 
 
 class TurnReport(BaseModel):
@@ -45,3 +76,8 @@ class TurnReport(BaseModel):
     """What the agent said, cut where it was interrupted."""
     interrupted: bool
     stages: TurnStages
+    user_turns: int = 0
+    """How often the caller's turn was taken for over since the last answer: 1 for most answers,
+    more where it was split, 0 for what is said unasked."""
+    speculation: Speculation = Speculation()
+    """Since the last report."""

@@ -28,6 +28,7 @@ const waterfall = new Waterfall(
   element('turn', HTMLElement),
   element('turn-stages', HTMLTableSectionElement),
   element('turn-headline', HTMLParagraphElement),
+  element('turn-discarded', HTMLParagraphElement),
 );
 const visualiser = new Visualiser(element('ring', HTMLCanvasElement));
 const microphone = new DevicePicker(

@@ -15,19 +15,31 @@ describe('parseReport', () => {
           llm_ttft_s: 0.05,
           tts_ttfb_s: null,
           e2e_latency_s: 0.3,
+          llm_began_at_s: -0.04,
+          committed_at_s: 0.2,
         },
+        user_turns: 1,
+        speculation: { started: 3, used: 1, discarded: 2 },
       }),
     );
     expect(report).toEqual({
       turn: 3,
       answers: true,
       interrupted: true,
+      discarded: 2,
       stages: {
         transcription_delay_s: 0.1,
         end_of_turn_delay_s: 0.2,
         llm_ttft_s: 0.05,
         tts_ttfb_s: null,
         e2e_latency_s: 0.3,
+        transcript_at_s: null,
+        committed_at_s: 0.2,
+        llm_began_at_s: -0.04,
+        llm_first_token_at_s: null,
+        tts_began_at_s: null,
+        tts_first_audio_at_s: null,
+        audio_out_at_s: null,
       },
     });
   });

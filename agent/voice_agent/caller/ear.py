@@ -4,6 +4,7 @@ The ear knows nothing of words or turns. It turns frames into *sounds*: stretche
 side is audible, with breaks shorter than a breath bridged.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from voice_agent.caller.sound import AUDIBLE_RMS, RATE_HZ, Pcm16, audible_indices, rms
@@ -48,6 +49,11 @@ class Ear:
             self._sounds[-1].end_s = max(end_s, self._sounds[-1].end_s)
         else:
             self._sounds.append(Sound(start_s, end_s))
+
+    @property
+    def sounds(self) -> Sequence[Sound]:
+        """Every sound so far, in the order in which they began; the last one may go on."""
+        return self._sounds
 
     def first_sound_since(self, since_s: float) -> Sound | None:
         """The first sound that *began* at or after `since_s`."""

@@ -53,6 +53,8 @@ class AgentRoom:
         """The agent's turn reports, each with the moment of its arrival."""
         self.agent_identity: str | None = None
         """The agent's identity, kept when it has left; None before it came."""
+        self.agent_states: list[tuple[float, str]] = []
+        """LiveKit's agent states, each with the moment at which it was told."""
         self.lost: str | None = None
         """Why the connection ended, when it was not we who ended it."""
         self._recording = recording
@@ -86,7 +88,7 @@ class AgentRoom:
         """
         self._room.on("participant_connected", self._on_participant)
         self._room.on("participant_disconnected", lambda _: self._changed.set())
-        self._room.on("participant_attributes_changed", lambda *_: self._changed.set())
+        self._room.on("participant_attributes_changed", self._on_attributes)
         self._room.on("track_subscribed", self._on_track)
         self._room.on("disconnected", self._on_disconnected)
         self._room.register_text_stream_handler(TRANSCRIPTION_TOPIC, self._on_transcription)
@@ -149,6 +151,12 @@ class AgentRoom:
         if participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT:
             self.agent_identity = participant.identity
             self._changed.set()
+
+    def _on_attributes(self, changed: dict[str, str], participant: rtc.Participant) -> None:
+        state = changed.get(AGENT_STATE_ATTRIBUTE)
+        if state is not None and participant.identity == self.agent_identity:
+            self.agent_states.append((time.monotonic(), state))
+        self._changed.set()
 
     def _on_disconnected(self, reason: rtc.DisconnectReason.ValueType) -> None:
         self.lost = rtc.DisconnectReason.Name(reason).lower().replace("_", " ")

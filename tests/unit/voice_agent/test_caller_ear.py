@@ -107,3 +107,10 @@ def test_the_loudest_negative_sample_is_loud() -> None:
     samples[5] = -(2**15)  # its magnitude does not fit into int16
     assert audible_indices(samples) == (5, 5)
     assert rms(samples) == pytest.approx(2**15 / FRAME_SAMPLES**0.5)
+
+
+def test_every_sound_is_kept_in_its_order() -> None:
+    ear = Ear()
+    for at_s in (0.0, 0.01, 1.0):
+        ear.hear(frame(), at_s)
+    assert [round(sound.start_s, 3) for sound in ear.sounds] == [0.0, 1.0]

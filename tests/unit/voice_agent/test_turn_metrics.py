@@ -1,9 +1,12 @@
+import asyncio
 import logging
+import time
 from typing import Any
 
 import pytest
 from livekit.agents import AgentSession
 from livekit.agents.llm import ChatItem, ChatMessage, FunctionCall
+from livekit.agents.metrics import LLMMetrics
 from livekit.agents.voice import SpeechHandle
 from livekit.agents.voice.events import ConversationItemAddedEvent, SpeechCreatedEvent
 from prometheus_client import REGISTRY
@@ -45,11 +48,23 @@ class Bench:
         self.session.emit("conversation_item_added", ConversationItemAddedEvent(item=message))
 
     def speak(self, *items: ChatItem) -> None:
+        self.end(self.begin(), *items)
+
+    def begin(self) -> Any:
         handle: Any = SpeechHandle.create()
         self.session.emit(
             "speech_created",
             SpeechCreatedEvent(speech_handle=handle, user_initiated=False, source="say"),
         )
+        return handle
+
+    async def speculate(self) -> Any:
+        """A speech that is not scheduled while the loop goes on."""
+        handle = self.begin()
+        await asyncio.sleep(0)
+        return handle
+
+    def end(self, handle: Any, *items: ChatItem) -> None:
         handle._item_added(items)
         for callback in list(handle._done_callbacks):
             callback(handle)
@@ -82,7 +97,7 @@ async def test_a_turn_with_a_tool_call_is_one_report(bench: Bench) -> None:
     )
     (report,) = bench.reports
     assert report.agent_text == "One moment. Booked."
-    assert report.stages.model_dump() == {
+    assert report.stages.model_dump(exclude_none=True) == {
         "transcription_delay_s": 0.1,
         "end_of_turn_delay_s": 0.2,
         "llm_ttft_s": 0.03,
@@ -104,6 +119,84 @@ async def test_speculation_that_nobody_heard_is_no_turn(bench: Bench) -> None:
     bench.speak(assistant("Of course."))
     (report,) = bench.reports
     assert (report.turn, report.user_text) == (1, "I would like to book")
+
+
+async def test_what_was_begun_ahead_and_thrown_away_is_told_with_the_turn(bench: Bench) -> None:
+    before = {o: sample("agent_speculations_total", outcome=o) for o in ("used", "discarded")}
+    bench.end(await bench.speculate())
+    bench.end(await bench.speculate())
+    answer = await bench.speculate()
+    answer._mark_scheduled()
+    bench.hear(user("to book a table"))
+    bench.end(answer, assistant("Of course."))
+    bench.speak(assistant("Are you still there?"))
+    told = [report.speculation.model_dump() for report in bench.reports]
+    assert told == [
+        {"started": 3, "used": 1, "discarded": 2},
+        {"started": 0, "used": 0, "discarded": 0},
+    ]
+    assert sample("agent_speculations_total", outcome="used") == before["used"] + 1
+    assert sample("agent_speculations_total", outcome="discarded") == before["discarded"] + 2
+
+
+async def test_a_speech_that_is_scheduled_as_it_is_made_is_no_speculation(bench: Bench) -> None:
+    answer = bench.begin()
+    answer._mark_scheduled()
+    await asyncio.sleep(0)
+    bench.end(answer, assistant("Eight to six."))
+    assert bench.reports[0].speculation.started == 0
+
+
+async def test_a_turn_taken_for_over_twice_is_split(bench: Bench) -> None:
+    before = sample("agent_split_turns_total")
+    bench.hear(user("I would like"))
+    bench.hear(user("to book"))
+    bench.speak(assistant("Of course."))
+    bench.hear(user("Today"))
+    bench.speak(assistant("Yes."))
+    assert [report.user_turns for report in bench.reports] == [2, 1]
+    assert sample("agent_split_turns_total") == before + 1
+
+
+async def test_moments_count_from_the_callers_last_sound(bench: Bench) -> None:
+    before = sample("agent_turn_overlap_seconds_sum", stage="llm")
+    end_s = time.time()
+    answer = bench.begin()
+    model = bench.session.llm
+    assert isinstance(model, ScriptedLLM)
+    metrics = llm_metrics(began_s=end_s - 0.1, ttft_s=0.15)
+    model.emit("metrics_collected", metrics)
+    metrics.speech_id = answer.id  # the framework adds it after the first listener has the object
+    bench.hear(
+        user("Hours?", stopped_speaking_at=end_s, transcription_delay=0.06, end_of_turn_delay=0.2)
+    )
+    bench.end(answer, assistant("Eight.", started_speaking_at=end_s + 0.3))
+    stages = bench.reports[0].stages
+    assert stages.llm_began_at_s == pytest.approx(-0.1, abs=1e-3)
+    assert stages.llm_first_token_at_s == pytest.approx(0.05, abs=1e-3)
+    assert stages.transcript_at_s == 0.06
+    assert stages.committed_at_s == 0.2
+    assert stages.audio_out_at_s == pytest.approx(0.3, abs=1e-3)
+    assert stages.tts_began_at_s is None
+    overlap = sample("agent_turn_overlap_seconds_sum", stage="llm") - before
+    assert overlap == pytest.approx(0.15, abs=1e-3)
+
+
+def llm_metrics(began_s: float, ttft_s: float) -> LLMMetrics:
+    duration_s = 0.5
+    return LLMMetrics(
+        label="llm",
+        request_id="1",
+        timestamp=began_s + duration_s,
+        duration=duration_s,
+        ttft=ttft_s,
+        cancelled=False,
+        completion_tokens=1,
+        prompt_tokens=1,
+        prompt_cached_tokens=0,
+        total_tokens=2,
+        tokens_per_second=1.0,
+    )
 
 
 async def test_an_interrupted_answer_is_cut_and_counted(bench: Bench) -> None:

@@ -1,0 +1,100 @@
+"""The speech server with a voice that takes a GPU's time: for the simulated table only.
+
+    python -m bench.call.paced_speech --port 8000 --first-audio 0.06 --speed 8
+
+Words and sound are those of the built-in voice. Speech to text is the real engine of this machine.
+"""
+
+import argparse
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+import uvicorn
+
+from speech_server.app import create_app
+from speech_server.memory import return_freed_memory
+from speech_server.settings import SpeechServerSettings
+from speech_server.stt.service import SttService
+from speech_server.tts.engine import Segment, SpeechChunk, TtsEngine, TtsEngineInfo
+from speech_server.tts.service import TtsService, build_engine
+
+CODEC_FRAME_S: Final = 2048 / 24_000
+"""Audio comes in frames of this length, as Orpheus's does.
+
+Source: canopyai/Orpheus-TTS: 7 tokens a frame, 2,048 samples at 24 kHz.
+"""
+
+CAPACITY_STREAMS: Final = 64
+"""More than the bench's callers: admission is not what is measured."""
+
+
+class PacedEngine:
+    """A `TtsEngine` that gives another one's audio at a set pace.
+
+    Args:
+        engine: who really speaks.
+        first_audio_s: wait for a segment's first frame, seconds.
+        speed: audio made in the time that it lasts; 8 is eight times real time.
+    """
+
+    def __init__(self, engine: TtsEngine, first_audio_s: float, speed: float) -> None:
+        self._engine = engine
+        self._first_audio_s = first_audio_s
+        self._speed = speed
+
+    @property
+    def info(self) -> TtsEngineInfo:
+        """That of the engine that speaks."""
+        return self._engine.info
+
+    async def load(self) -> None:
+        """Load the engine."""
+        await self._engine.load()
+
+    async def synthesize(self, segment: Segment) -> AsyncGenerator[SpeechChunk, None]:
+        """Speak one segment, frame by frame."""
+        due_s = time.monotonic() + self._first_audio_s
+        frame_samples = round(CODEC_FRAME_S * self.info.sample_rate_hz)
+        async with aclosing(self._engine.synthesize(segment)) as chunks:
+            async for chunk in chunks:
+                words = chunk.words
+                for start in range(0, len(chunk.pcm), frame_samples):
+                    await asyncio.sleep(max(0.0, due_s - time.monotonic()))
+                    pcm = chunk.pcm[start : start + frame_samples]
+                    yield SpeechChunk(pcm, words)
+                    words = ()
+                    due_s += len(pcm) / self.info.sample_rate_hz / self._speed
+
+    async def close(self) -> None:
+        """Free the engine."""
+        await self._engine.close()
+
+
+def main() -> None:
+    """Serve both roles until told to end."""
+    parser = argparse.ArgumentParser(description="A speech server with a simulated voice pace")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--first-audio", type=float, required=True, metavar="SECONDS")
+    parser.add_argument("--speed", type=float, required=True)
+    options = parser.parse_args()
+    settings = SpeechServerSettings(
+        stt_capacity_streams=CAPACITY_STREAMS, tts_capacity_streams=CAPACITY_STREAMS
+    )
+    return_freed_memory()
+    voice = PacedEngine(build_engine(settings), options.first_audio, options.speed)
+    app = create_app(settings, [SttService(settings), TtsService(settings, voice)])
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=options.port,
+        log_level="warning",
+        access_log=False,
+        ws_per_message_deflate=False,
+    )
+
+
+if __name__ == "__main__":
+    main()
