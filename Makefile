@@ -74,6 +74,10 @@ test-orpheus: test-tools $(VLLM)/.installed $(PAGE) ## The Orpheus voice on vLLM
 	@$(BIN)/parley setup
 	$(BIN)/pytest tests/contract/test_orpheus.py tests/e2e/test_orpheus_call.py
 
+.PHONY: test-vllm
+test-vllm: test-tools $(VLLM)/.installed ## The language model on vLLM's CPU build (6 GB, ten minutes)
+	$(BIN)/pytest tests/contract/test_vllm.py tests/contract/test_vllm_command.py tests/contract/test_vllm_replicas.py tests/contract/test_bench_llm.py
+
 .PHONY: fix
 fix: $(VENV)/.dev ## Format, mend what the linter can, write the settings tables anew
 	$(BIN)/ruff check --fix $(RUFF_PATHS)
@@ -91,6 +95,10 @@ bench-stt: $(VENV)/.dev ## How many callers the speech server hears at once, pee
 .PHONY: bench-tts
 bench-tts: $(VENV)/.dev voice ## How soon a reply is heard and how many at once, the codec beside the reference (a minute)
 	$(BIN)/parley bench tts --quick
+
+.PHONY: bench-llm
+bench-llm: $(VENV)/.dev $(VLLM)/.installed ## When a language model's first token comes, its prompt cached and not (two minutes)
+	$(BIN)/parley bench llm --quick
 
 .PHONY: bench-call
 bench-call: $(VENV)/.dev voice ## Whole calls at the caller's ear, LiveKit's stock wiring beside (two minutes)
@@ -167,9 +175,11 @@ $(PAGE): $(PAGE_SOURCES)
 
 # vLLM for the Orpheus voice, unless its environment or a server of it was named.
 ORPHEUS = $(if $(PARLEY_VOICE_PYTHON)$(PARLEY_TTS_URL)$(PARLEY_SPEECH_URL),,$(if $(filter orpheus,$(PARLEY_TTS_ENGINE)),$(VLLM)/.installed))
+# The same for the language model.
+LANGUAGE = $(if $(PARLEY_LANGUAGE_PYTHON)$(PARLEY_VOICE_PYTHON)$(PARLEY_LLM_URL),,$(if $(filter vllm,$(PARLEY_LANGUAGE_ENGINE)),$(VLLM)/.installed))
 
 .PHONY: installed
-installed: $(VENV)/.run $(if $(filter whisper,$(PARLEY_STT_ENGINE)),$(VENV)/.whisper) $(ORPHEUS) $(PAGE) voice
+installed: $(VENV)/.run $(if $(filter whisper,$(PARLEY_STT_ENGINE)),$(VENV)/.whisper) $(sort $(ORPHEUS) $(LANGUAGE)) $(PAGE) voice
 
 # --- packages of the system ----------------------------------------------------------------------
 

@@ -9,7 +9,13 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-_BENCHMARKS = {"stt": "bench.stt.command", "tts": "bench.tts.command"}
+_BENCHMARKS = {
+    "stt": "bench.stt.command",
+    "tts": "bench.tts.command",
+    "llm": "bench.llm.command",
+    "call": "bench.call.command",
+    "turns": "bench.turns.command",
+}
 """Subcommand → module of the checkout that holds the function of the same name."""
 
 

@@ -51,6 +51,7 @@ def create_session(
     persona: Persona,
     voice_activity: vad.VAD,
     tools: Sequence[llm.Tool],
+    call_id: str | None = None,
 ) -> AgentSession:
     """Make the session of one call.
 
@@ -60,6 +61,8 @@ def create_session(
         voice_activity: Of this process alone; see `load_vad`.
         tools: What every request will carry; with the prompt it fills the model's prefix cache
             before the caller has spoken.
+        call_id: What the requests of this call have in common, so that one copy of the model
+            answers them; the room's name.
     """
     conversation = call_conversation(settings, persona.language)
     if isinstance(voice_activity, silero.VAD):
@@ -70,7 +73,13 @@ def create_session(
             language=persona.language,
             turn_taker=conversation.taker if conversation is not None else None,
         ),
-        llm=create_llm(settings, instructions=system_prompt(persona), tools=tools),
+        llm=create_llm(
+            settings,
+            instructions=system_prompt(persona),
+            tools=tools,
+            session_id=call_id,
+            priorities=settings.llm_priorities,
+        ),
         tts=create_tts(settings, voice=persona.voice, language=persona.language),
         vad=voice_activity,
         turn_handling=turn_handling(settings),

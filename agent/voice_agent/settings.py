@@ -11,7 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 # ONNX Runtime (below Silero's VAD) reports to its maker unless told not to, and reads this when it
@@ -49,6 +56,10 @@ def forbid_telemetry_content() -> None:
     LiveKit's own default lets an exporter see transcripts; an operator may still set the variable.
     """
     os.environ.setdefault("LIVEKIT_TELEMETRY_ALLOW_PII", "0")
+
+
+OptionalText = Annotated[str | None, BeforeValidator(lambda value: value or None)]
+"""Text that may be left out; an empty variable, as Compose passes it on, means the same."""
 
 
 class _ParleySettings(BaseSettings):
@@ -110,6 +121,24 @@ class AgentSettings(_ParleySettings):
     """Key for the model server; local ones take any."""
     llm_timeout_s: float = Field(10.0, gt=0, le=120)
     """Longest wait for the model server's next bytes, seconds."""
+    llm_priorities: bool = False
+    """Whether the model server heeds vLLM's `priority`, as our own language server does."""
+
+    stt_fallback_url: OptionalText = None
+    """A second speech-to-text server, which takes over while the first one fails. Empty: none."""
+    tts_fallback_url: OptionalText = None
+    """A second text-to-speech server, which takes over while the first one fails. Empty: none."""
+    tts_fallback_voice: OptionalText = None
+    """Voice to ask the second text-to-speech server for. Empty: its own default, as two engines
+    seldom have voices of the same name."""
+    speech_fallback_api_key: SecretStr | None = None
+    """Key for the second speech servers; None: that of the first."""
+    llm_fallback_url: OptionalText = None
+    """A second model server, asked when the first one fails or is slow. Empty: none."""
+    llm_fallback_model: OptionalText = None
+    """Model to ask the second model server for. Empty: `llm_model`."""
+    llm_fallback_api_key: SecretStr = SecretStr("none")
+    """Key for the second model server."""
 
     persona: str = "front_desk"
     """Persona for calls that name none: a file name in `personas/`, or a path to a YAML file."""
@@ -132,6 +161,22 @@ class AgentSettings(_ParleySettings):
     """WebRTC noise suppression and high-pass filter on telephone callers' audio; browsers do this
     before they send."""
 
+    turn_detection: Literal["own", "v1-mini"] = "own"
+    """Who decides that a caller is done: `own` scores it again and again while they are silent;
+    `v1-mini` is LiveKit's detector, asked once for each pause."""
+    turn_threshold: float | None = Field(None, gt=0, lt=1)
+    """Score from which a caller is done. Empty: the one tuned for our scorer. Higher: fewer callers
+    cut off, later answers."""
+    turn_max_silence_s: float = Field(1.0, ge=0.2, le=5)
+    """Silence after which a caller is done whatever the score, seconds."""
+    phone_turn_threshold: float | None = Field(None, gt=0, lt=1)
+    """The same for callers on a telephone; None: `turn_threshold`."""
+    phone_turn_max_silence_s: float = Field(1.2, ge=0.2, le=5)
+    """The same for callers on a telephone, whose lines add delay."""
+    aec_warmup_s: float = Field(1.0, ge=0, le=10)
+    """Deaf to interruptions at the start of the greeting, while a browser's echo canceller learns,
+    seconds."""
+
     @property
     def database_path(self) -> Path:
         """Where the appointments live."""
@@ -149,7 +194,11 @@ class TokenServerSettings(_ParleySettings):
     """LiveKit URL handed to callers when it differs from `livekit_url` (a public name)."""
     web_allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
     """Origins besides our own that may ask for tokens, comma-separated."""
-    web_allowed_personas: Annotated[tuple[str, ...], NoDecode] = ("front_desk",)
+    web_allowed_personas: Annotated[tuple[str, ...], NoDecode] = (
+        "front_desk",
+        "bank_support",
+        "bank_reception",
+    )
     """Personas that a caller may ask for, comma-separated."""
     personas_dir: Path | None = None
     """Folder with further persona files; the same as the worker's."""
@@ -191,7 +240,7 @@ class RunSettings(_ParleySettings):
     speech_port: int = Field(8090, ge=0, le=65535)
     """Port of the speech server."""
     language_port: int = Field(8091, ge=0, le=65535)
-    """Port of the scripted responder, where it is used."""
+    """Port of our language server: the scripted responder, or a model in vLLM."""
     worker_port: int = Field(8081, ge=0, le=65535)
     """Port of the worker's health page."""
     worker_metrics_port: int = Field(8082, ge=0, le=65535)
@@ -220,6 +269,15 @@ class RunSettings(_ParleySettings):
     """Model to ask for; None: the first one of the model server that can chat."""
     llm_api_key: SecretStr = SecretStr("none")
     """Key for the model server; local ones take any."""
+    language_engine: Literal["responder", "vllm"] = "responder"
+    """What our language server runs where no other is named: the script, or a model in vLLM."""
+    language_model: Path | None = None
+    """vLLM: directory of the model."""
+    language_model_name: OptionalText = None
+    """vLLM: name under which the model is asked for. Empty: the directory's name."""
+    language_python: Path | None = None
+    """vLLM: interpreter of an environment with vLLM. Empty: the voice's (`voice_python`), or the
+    one that `make .venv-vllm/.installed` makes, for a CPU."""
     llm_probe: bool = True
     """Look for a model server on this machine when `llm_url` is not set."""
 

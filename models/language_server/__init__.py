@@ -1,1 +1,1 @@
-"""The language server: the built-in scripted responder (and, later, the vLLM launcher)."""
+"""The language server: the built-in scripted responder, or the door before a model in vLLM."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import datetime
-import hmac
 import json
 import logging
 import time
@@ -12,26 +11,19 @@ from contextlib import asynccontextmanager, contextmanager
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from starlette.exceptions import HTTPException
 
+from language_server.api_key import KeyCheck
 from language_server.completion import Completion, chunk_bodies, complete, whole_body
 from language_server.dialogue.matcher import built_in_matcher
 from language_server.dialogue.policy import ToolChoiceUnsatisfiable, respond
 from language_server.dialogue.toolbox import Toolbox
-from language_server.errors import (
-    ModelNotFound,
-    Overloaded,
-    RequestError,
-    ToolChoiceRefused,
-    Unauthorized,
-)
+from language_server.error_answers import add_error_handlers
+from language_server.errors import ModelNotFound, Overloaded, ToolChoiceRefused
 from language_server.metrics import Metrics
 from language_server.protocol import (
     MODEL_ID,
     SYSTEM_FINGERPRINT,
     ChatRequest,
-    ErrorBody,
-    ErrorDetail,
     Health,
     ModelCard,
     ModelList,
@@ -63,9 +55,9 @@ def create_app(settings: LanguageServerSettings, clock: Clock = datetime.datetim
     app = FastAPI(
         title="Parley responder", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None
     )
-    _add_error_handlers(app, metrics)
+    add_error_handlers(app, metrics.errors)
     _add_open_routes(app, metrics)
-    _add_model_routes(app, _KeyCheck(settings))
+    _add_model_routes(app, KeyCheck(settings))
     _add_completions(app, settings, metrics, clock)
     return app
 
@@ -81,25 +73,12 @@ def toolbox_of(request: ChatRequest) -> Toolbox:
     return Toolbox(schemas, allowed, parallel, must_call=choice == "required")
 
 
-class _KeyCheck:
-    """Refuses requests without the key, where one is set."""
-
-    def __init__(self, settings: LanguageServerSettings) -> None:
-        key = settings.language_api_key
-        self._expected = f"Bearer {key.get_secret_value()}".encode() if key else None
-
-    async def __call__(self, request: Request) -> None:
-        presented = request.headers.get("authorization", "").encode()
-        if self._expected is not None and not hmac.compare_digest(presented, self._expected):
-            raise Unauthorized("an API key is required: send it as 'Authorization: Bearer KEY'")
-
-
 def _add_completions(
     app: FastAPI, settings: LanguageServerSettings, metrics: Metrics, clock: Clock
 ) -> None:
     admission = _Admission(settings.language_max_requests, metrics)
 
-    @app.post("/v1/chat/completions", dependencies=[Depends(_KeyCheck(settings))])
+    @app.post("/v1/chat/completions", dependencies=[Depends(KeyCheck(settings))])
     async def chat_completions(http_request: Request) -> Response:
         """Answer a conversation, whole or as server-sent events."""
         admission.check()
@@ -195,7 +174,7 @@ async def _watched(
             metrics.requests.labels(outcome).inc()
 
 
-def _add_model_routes(app: FastAPI, key_check: _KeyCheck) -> None:
+def _add_model_routes(app: FastAPI, key_check: KeyCheck) -> None:
     @app.get("/v1/models", dependencies=[Depends(key_check)])
     async def models() -> ModelList:
         """The one model, which is a script."""
@@ -220,27 +199,3 @@ def _add_open_routes(app: FastAPI, metrics: Metrics) -> None:
     async def prometheus() -> Response:
         """Prometheus text format."""
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
-
-
-def _add_error_handlers(app: FastAPI, metrics: Metrics) -> None:
-    @app.exception_handler(RequestError)
-    async def request_error(request: Request, error: RequestError) -> Response:
-        metrics.errors.labels(error.code).inc()
-        return error.response()
-
-    @app.exception_handler(HTTPException)
-    async def http_error(request: Request, error: HTTPException) -> Response:
-        detail = ErrorDetail(
-            message=str(error.detail), type="invalid_request_error", code="not_found"
-        )
-        metrics.errors.labels("http").inc()
-        return JSONResponse(
-            ErrorBody(error=detail).model_dump(), error.status_code, dict(error.headers or {})
-        )
-
-    @app.exception_handler(Exception)
-    async def internal_error(request: Request, error: Exception) -> Response:
-        # Starlette raises the exception again after this answer, so that it is logged.
-        metrics.errors.labels("internal").inc()
-        detail = ErrorDetail(message="internal error", type="server_error", code="internal")
-        return JSONResponse(ErrorBody(error=detail).model_dump(), 500)

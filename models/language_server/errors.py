@@ -1,4 +1,4 @@
-"""The responder's errors, each with its HTTP status and OpenAI's words for it.
+"""The language server's errors, each with its HTTP status and OpenAI's words for it.
 
 RequestError
 ├── BadRequest         400  invalid_value             the request cannot be read or served
@@ -8,10 +8,13 @@ RequestError
 ├── ModelNotFound      404  model_not_found           another model was asked for
 ├── BodyTimeout        408  request_timeout           the body did not arrive in time
 ├── TooLarge           413  payload_too_large         more bytes or messages than allowed
-└── Overloaded         429  overloaded                refused at admission; retry
+├── Overloaded         429  overloaded                refused at admission; retry
+├── ModelFailed        502  model_failed              the model's server could not answer this
+├── Unavailable        503  unavailable               the model is not loaded, or died; retry
+└── DeadlineExceeded   504  deadline_exceeded         the answer took too long; retry
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fastapi.responses import JSONResponse
 
@@ -24,6 +27,8 @@ class RequestError(Exception):
     code: ClassVar[str] = "request_error"
     http_status: ClassVar[int] = 400
     retryable: ClassVar[bool] = False
+    kind: ClassVar[str] = "invalid_request_error"
+    """OpenAI's word for whose fault it is."""
 
     def __init__(self, message: str, param: str | None = None) -> None:
         super().__init__(message)
@@ -32,10 +37,13 @@ class RequestError(Exception):
 
     def response(self) -> JSONResponse:
         """The error in OpenAI's shape."""
-        kind = "rate_limit_error" if self.retryable else "invalid_request_error"
-        detail = ErrorDetail(message=self.message, type=kind, code=self.code, param=self.param)
         headers = {"Retry-After": "1"} if self.retryable else None
-        return JSONResponse(ErrorBody(error=detail).model_dump(), self.http_status, headers)
+        return JSONResponse(self.body(), self.http_status, headers)
+
+    def body(self) -> dict[str, Any]:
+        """The same without its status: for a stream that has begun."""
+        detail = ErrorDetail(message=self.message, type=self.kind, code=self.code, param=self.param)
+        return ErrorBody(error=detail).model_dump()
 
 
 class BadRequest(RequestError):
@@ -90,3 +98,31 @@ class Overloaded(RequestError):
     code = "overloaded"
     http_status = 429
     retryable = True
+    kind = "rate_limit_error"
+
+
+class ModelFailed(RequestError):
+    """The model's server answered with a fault of its own."""
+
+    code = "model_failed"
+    http_status = 502
+    retryable = True
+    kind = "server_error"
+
+
+class Unavailable(RequestError):
+    """No copy of the model can answer: it is being loaded, or it died."""
+
+    code = "unavailable"
+    http_status = 503
+    retryable = True
+    kind = "server_error"
+
+
+class DeadlineExceeded(RequestError):
+    """The whole answer was not there in the time allowed."""
+
+    code = "deadline_exceeded"
+    http_status = 504
+    retryable = True
+    kind = "server_error"

@@ -1,6 +1,7 @@
 """Reads a request body within its bounds and checks it, with errors a person can act on."""
 
 import asyncio
+from typing import TypeVar
 
 from fastapi import Request
 from pydantic import ValidationError
@@ -14,6 +15,8 @@ from language_server.errors import (
 )
 from language_server.protocol import MODEL_ID, ChatRequest, NamedToolChoice
 from language_server.settings import LanguageServerSettings
+
+_Request = TypeVar("_Request", bound=ChatRequest)
 
 MAX_FAULTS = 3
 """Faults named in one error message."""
@@ -54,15 +57,32 @@ def parse_request(body: bytes, settings: LanguageServerSettings) -> ChatRequest:
         ModelNotFound: another model was asked for.
         TooLarge: too many messages.
     """
+    return check_request(body, ChatRequest, MODEL_ID, settings)
+
+
+def check_request(
+    body: bytes, kind: type[_Request], model: str, settings: LanguageServerSettings
+) -> _Request:
+    """Check a body against a kind of request.
+
+    Args:
+        body: JSON.
+        kind: what it has to be.
+        model: the one that has to be asked for.
+        settings: of the process.
+
+    Raises:
+        RequestError: as `parse_request`.
+    """
     try:
-        request = ChatRequest.model_validate_json(body)
+        request = kind.model_validate_json(body)
     except ValidationError as error:
         raise _bad_request(error) from None
     if unknown := request.unknown_parameters:
         listed = ", ".join(name[:64] for name in unknown[:MAX_FAULTS])
         raise UnknownParameter(f"unknown parameter: {listed}", unknown[0][:64])
-    if request.model != MODEL_ID:
-        raise ModelNotFound(f"there is only the model {MODEL_ID!r}", "model")
+    if request.model != model:
+        raise ModelNotFound(f"there is only the model {model!r}", "model")
     if len(request.messages) > settings.language_max_messages:
         raise TooLarge(
             f"more than {settings.language_max_messages} messages; leave out the oldest", "messages"

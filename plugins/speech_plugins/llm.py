@@ -1,6 +1,7 @@
 """LiveKit's OpenAI `LLM` for a model server of one's own: prefix prewarm and guarded streams."""
 
 import asyncio
+import hashlib
 import logging
 import time
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ from livekit.plugins import openai
 from openai.types.chat.chat_completion_chunk import Choice
 
 from speech_plugins.connection import fast_options
+from speech_plugins.llm_metrics import Outcome, observe_end, observe_usage
+from speech_plugins.priority import Priority, current_priority
 from speech_plugins.tls import tls_context
 
 logger = logging.getLogger(__name__)
@@ -35,6 +38,12 @@ _KEEP_ALIVE_S = 120.0
 """Life of an idle connection, seconds: longer than callers think."""
 
 
+SESSION_HEADER = "X-Session-ID"
+"""Keeps a call's requests on one copy of the model; vLLM's router reads the same."""
+KEEP_PREFIX_HEADER = "X-Parley-Keep-Prefix"
+"""Asks our language server to keep a prompt's prefix in its cache; others ignore it."""
+
+
 class LLM(openai.LLM):
     """A language model behind any OpenAI-compatible URL.
 
@@ -42,7 +51,8 @@ class LLM(openai.LLM):
     stops sending tokens ends in a retryable timeout (the base waits for bytes, and a keep-alive
     comment is bytes too); tool calls without an id are kept and those cut off are an error.
     Arguments that are not JSON and names of no tool reach the model as tool errors: the framework
-    does that.
+    does that. Every request tells which call it belongs to, and how urgent it is where the server
+    heeds that; cached prompt tokens and ends are counted (`llm_metrics`).
 
     Args:
         url: base URL, with its `/v1`.
@@ -54,6 +64,9 @@ class LLM(openai.LLM):
         temperature: sampling temperature; None leaves it to the server.
         max_tokens: longest answer, tokens; None leaves it to the server.
         extra_body: further fields of the request body, for a server's own options.
+        session_id: what the requests of one call have in common (the room's name), so that a
+            server with several copies of the model sends them to the same one.
+        priorities: whether the server heeds vLLM's `priority`; some refuse a request that has one.
     """
 
     def __init__(
@@ -68,6 +81,8 @@ class LLM(openai.LLM):
         temperature: float | None = None,
         max_tokens: int | None = None,
         extra_body: dict[str, Any] | None = None,
+        session_id: str | None = None,
+        priorities: bool = False,
     ) -> None:
         super().__init__(
             model=model,
@@ -75,6 +90,7 @@ class LLM(openai.LLM):
                 base_url=url,
                 api_key=api_key,
                 max_retries=0,
+                default_headers=_session_header(session_id),
                 http_client=httpx2.AsyncClient(
                     timeout=openai_sdk.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
                     follow_redirects=True,
@@ -98,6 +114,8 @@ class LLM(openai.LLM):
             self._request["max_tokens"] = max_tokens
         if extra_body is not None:
             self._request["extra_body"] = extra_body
+        self._priorities = priorities
+        self.on("metrics_collected", observe_usage)
 
     def chat(
         self,
@@ -110,7 +128,7 @@ class LLM(openai.LLM):
         response_format: NotGivenOr[Any] = NOT_GIVEN,
         extra_kwargs: NotGivenOr[dict[str, Any]] = NOT_GIVEN,
     ) -> "LLMStream":
-        """Ask for an answer.
+        """Ask for an answer, as urgently as `current_priority` says.
 
         Raises:
             ValueError: `response_format` is given; nothing here uses it.
@@ -120,6 +138,8 @@ class LLM(openai.LLM):
         request = dict(self._request)
         if is_given(extra_kwargs):
             request.update(extra_kwargs)
+        priority = current_priority()
+        request["extra_body"] = self._body(request.get("extra_body"), priority)
         if is_given(parallel_tool_calls):
             request["parallel_tool_calls"] = parallel_tool_calls
         if is_given(tool_choice):
@@ -134,7 +154,14 @@ class LLM(openai.LLM):
             tools=tools or [],
             conn_options=fast_options(conn_options, self._conn_options),
             extra_kwargs=request,
+            priority=priority,
         )
+
+    def _body(self, extra: dict[str, Any] | None, priority: Priority) -> dict[str, Any]:
+        """The body's further fields; a committed turn's priority is what servers take anyway."""
+        if not self._priorities or priority is Priority.COMMITTED:
+            return extra or {}
+        return {"priority": int(priority), **(extra or {})}
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -155,6 +182,7 @@ class LLM(openai.LLM):
         """Have the server compute and keep the state of a prompt's prefix.
 
         Done by itself for the prefix of the constructor; call it before a handoff to another agent.
+        Our language server then keeps it in the cache from now on; others do as long as they can.
 
         Args:
             instructions: the system prompt, byte for byte as it will be sent.
@@ -173,7 +201,8 @@ class LLM(openai.LLM):
                 {"role": "user", "content": "Hello."},
             ],
             tools=schemas or openai_sdk.omit,
-            extra_body=self._request.get("extra_body"),
+            extra_body=self._body(self._request.get("extra_body"), current_priority()),
+            extra_headers={KEEP_PREFIX_HEADER: "1"},
             max_tokens=1,
         )
         logger.info(
@@ -185,12 +214,34 @@ class LLM(openai.LLM):
         )
 
 
+def _session_header(session_id: str | None) -> dict[str, str] | None:
+    """A digest: names of rooms may hold what a header may not, and are nobody's business."""
+    if session_id is None:
+        return None
+    return {SESSION_HEADER: hashlib.sha256(session_id.encode()).hexdigest()[:32]}
+
+
 class LLMStream(openai.LLMStream):
     """One answer, watched while it comes."""
 
     _deadline: asyncio.Timeout | None = None
 
+    def __init__(self, owner: LLM, /, *, priority: Priority, **request: Any) -> None:
+        self._priority = priority
+        super().__init__(owner, **request)
+
     async def _run(self) -> None:
+        outcome: Outcome = "failed"
+        try:
+            await self._answer()
+            outcome = "completed"
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        finally:
+            observe_end(self._priority, outcome)
+
+    async def _answer(self) -> None:
         timeout_s = self._conn_options.timeout
         try:
             async with asyncio.timeout(timeout_s) as self._deadline:

@@ -1,11 +1,19 @@
 """Our own language server: the built-in script, or a model in vLLM."""
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.model_probe import SCRIPT_MODEL, LanguageModel
 from voice_agent.stack.ports import LOOPBACK
+from voice_agent.stack.vllm_environment import vllm_python
+
+
+def serves_model(settings: RunSettings) -> bool:
+    """Whether our language server serves a model; it is not started where another is named."""
+    return settings.language_engine == "vllm" and settings.llm_url is None
 
 
 def script_model(port: int) -> LanguageModel:
@@ -19,7 +27,7 @@ def own_model(settings: RunSettings, port: int) -> LanguageModel:
     Raises:
         StackError: a model in vLLM is asked for and none is named; the message says what to do.
     """
-    if settings.language_engine == "responder":
+    if not serves_model(settings):
         return script_model(port)
     name = settings.language_model_name or _directory(settings).name
     return LanguageModel(_url(port), name, "own", "vLLM")
@@ -29,19 +37,21 @@ def language_settings(settings: RunSettings) -> dict[str, str]:
     """Its settings in full, for `.env` files are read by us and not by the server.
 
     Raises:
-        StackError: as `own_model`.
+        StackError: as `own_model`, or there is no vLLM.
     """
-    if settings.language_engine == "responder":
+    if not serves_model(settings):
         return {}
-    told = {
+    if find_spec("vllm") is not None and settings.language_python is None:
+        python = Path(sys.executable)
+    else:
+        named = settings.language_python or settings.voice_python
+        python = vllm_python(named, "PARLEY_LANGUAGE_PYTHON", "the language model")
+    return {
         "PARLEY_LANGUAGE_ENGINE": "vllm",
         "PARLEY_LANGUAGE_MODEL": str(_directory(settings)),
         "PARLEY_LANGUAGE_MODEL_NAME": settings.language_model_name or _directory(settings).name,
+        "PARLEY_LANGUAGE_PYTHON": str(python),
     }
-    # Not resolved: an environment's interpreter is a link, and knows its place by it.
-    if python := settings.language_python or settings.voice_python:
-        told["PARLEY_LANGUAGE_PYTHON"] = str(python.expanduser().absolute())
-    return told
 
 
 def _url(port: int) -> str:

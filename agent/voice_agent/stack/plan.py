@@ -34,7 +34,7 @@ def port_wishes(settings: RunSettings) -> list[PortWish]:
     """
     wishes = [
         PortWish("page", "PARLEY_WEB_PORT", settings.web_port),
-        PortWish("scripted responder", "PARLEY_LANGUAGE_PORT", settings.language_port),
+        PortWish("language server", "PARLEY_LANGUAGE_PORT", settings.language_port),
         PortWish("worker health", "PARLEY_WORKER_PORT", settings.worker_port),
     ]
     if settings.worker_metrics_port:
@@ -206,6 +206,7 @@ class StackPlan:
             **({"PARLEY_TTS_URL": self.voice_url} if self.voice_url else {}),
             "PARLEY_LLM_URL": self.language_model.url,
             "PARLEY_LLM_MODEL": self.language_model.model,
+            **({"PARLEY_LLM_PRIORITIES": "true"} if self.language_model.origin == "own" else {}),
         }
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
-
-VLLM_ENVIRONMENT = Path(__file__).resolve().parents[3] / ".venv-vllm"
-"""What `make .venv-vllm/.installed` makes in the checkout; the stamp says that it is complete."""
+from voice_agent.stack.language import serves_model
+from voice_agent.stack.vllm_environment import vllm_python
 
 READY_TIMEOUT_S = 180.0
 """Longest wait for the usual stack, seconds."""
-READY_TIMEOUT_ORPHEUS_S = 900.0
+READY_TIMEOUT_VLLM_S = 900.0
 """Longest wait for a stack with a model in vLLM, seconds: a tiny model takes a minute on a CPU,
 the real one reads seven gigabytes first."""
 
@@ -67,15 +66,16 @@ def voice_server(settings: RunSettings) -> VoiceServer | None:
     if not has_own_server(settings):
         return None
     voice = {"PARLEY_SPEECH_ROLES": "tts", **_voice_settings(settings)}
-    return VoiceServer(_python(settings), voice)
+    python = vllm_python(settings.voice_python, "PARLEY_VOICE_PYTHON", "the Orpheus voice")
+    return VoiceServer(python, voice)
 
 
 def ready_timeout_s(settings: RunSettings) -> float:
     """Longest wait until every process is ready, seconds."""
     if settings.ready_timeout_s is not None:
         return settings.ready_timeout_s
-    loads = speaks_with_orpheus(settings) or settings.language_engine == "vllm"
-    return READY_TIMEOUT_ORPHEUS_S if loads else READY_TIMEOUT_S
+    loads = speaks_with_orpheus(settings) or serves_model(settings)
+    return READY_TIMEOUT_VLLM_S if loads else READY_TIMEOUT_S
 
 
 def _voice_settings(settings: RunSettings) -> dict[str, str]:
@@ -103,22 +103,3 @@ def _voice_settings(settings: RunSettings) -> dict[str, str]:
         "PARLEY_TTS_MODEL": str(model),
         "PARLEY_TTS_SNAC": str(snac),
     }
-
-
-def _python(settings: RunSettings) -> Path:
-    if settings.voice_python is not None:
-        # Not resolved: an environment's interpreter is a link, and knows its place by it.
-        python = settings.voice_python.expanduser().absolute()
-        if not python.is_file():
-            raise StackError(
-                f"PARLEY_VOICE_PYTHON={python}: there is no such program",
-                "Name the interpreter of an environment with vLLM and Parley, or unset it.",
-            )
-        return python
-    if not (VLLM_ENVIRONMENT / ".installed").is_file():
-        raise StackError(
-            f"vLLM, which the Orpheus voice needs, is not installed in {VLLM_ENVIRONMENT}",
-            "make .venv-vllm/.installed (6 GB, for a CPU); or name the interpreter of another "
-            "environment: PARLEY_VOICE_PYTHON=DIR/bin/python.",
-        )
-    return VLLM_ENVIRONMENT / "bin" / "python"

@@ -70,5 +70,5 @@ async def test_a_wrong_setting_ends_in_one_clear_line() -> None:
         _, said_last = await process.communicate()
     assert process.returncode == 2
     assert said_last.decode().splitlines() == [
-        "responder: PARLEY_LANGUAGE_PORT: Input should be less than or equal to 65535"
+        "language server: PARLEY_LANGUAGE_PORT: Input should be less than or equal to 65535"
     ]

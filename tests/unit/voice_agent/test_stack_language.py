@@ -29,6 +29,7 @@ def test_the_script_needs_no_settings() -> None:
 
 def test_a_model_in_vllm_is_asked_for_by_its_name(model: Path, tmp_path: Path) -> None:
     python = tmp_path / "python"
+    python.touch()
     given = settings(language_engine="vllm", language_model=model, voice_python=python)
     own = own_model(given, 5)
     assert (own.url, own.model) == ("http://127.0.0.1:5/v1", "qwen3-8b")
@@ -49,3 +50,16 @@ def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
         language_settings(settings(language_engine="vllm"))
     with pytest.raises(StackError, match=r"no config\.json"):
         own_model(settings(language_engine="vllm", language_model=tmp_path), 5)
+
+
+def test_without_vllm_it_is_told_how_to_get_it(model: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "none" / "python"
+    given = settings(language_engine="vllm", language_model=model, language_python=missing)
+    with pytest.raises(StackError, match=r"PARLEY_LANGUAGE_PYTHON=.*no such program"):
+        language_settings(given)
+
+
+def test_where_another_server_is_named_ours_serves_nothing(model: Path) -> None:
+    given = settings(language_engine="vllm", language_model=model, llm_url="http://gpu/v1")
+    assert language_settings(given) == {}
+    assert ready_timeout_s(given) == 180

@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from voice_agent.settings import RunSettings
-from voice_agent.stack import voice
+from voice_agent.stack import vllm_environment, voice
 from voice_agent.stack.doctor import check_voice
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.plan import port_wishes
 from voice_agent.stack.voice import (
-    READY_TIMEOUT_ORPHEUS_S,
     READY_TIMEOUT_S,
+    READY_TIMEOUT_VLLM_S,
     VoiceServer,
     ready_timeout_s,
     speech_settings,
@@ -21,7 +21,7 @@ from voice_agent.stack.voice import (
 def no_vllm_and_no_settings_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(voice, "find_spec", lambda name: None)
-    monkeypatch.setattr(voice, "VLLM_ENVIRONMENT", tmp_path / ".venv-vllm")
+    monkeypatch.setattr(vllm_environment, "VLLM_ENVIRONMENT", tmp_path / ".venv-vllm")
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_orpheus_gets_a_server_in_vllms_environment(model: Path, python: Path) -
     assert voice_server(settings) == VoiceServer(python, speaks)
     assert speech_settings(settings) == {"PARLEY_SPEECH_ROLES": "stt"}
     assert "PARLEY_VOICE_PORT" in wished(settings)
-    assert ready_timeout_s(settings) == READY_TIMEOUT_ORPHEUS_S
+    assert ready_timeout_s(settings) == READY_TIMEOUT_VLLM_S
     assert check_voice(settings).status == "ok"
 
 
