@@ -9,10 +9,10 @@ import pytest
 
 from voice_agent.settings import home_dir
 
-# CI tries the same examples every time; a developer's run looks for new ones.
-hypothesis.settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("ci")
+# CI tries the same examples every time; a developer's run looks for new ones. No test is timed.
+hypothesis.settings.register_profile("dev", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 _TESTS = Path(__file__).parent
 

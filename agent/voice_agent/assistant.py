@@ -1,12 +1,14 @@
 """The agent in LiveKit's sense: a persona's words and tools, put to work in one session."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from datetime import datetime
+from typing import Any, cast
 
-from livekit.agents import Agent, llm
+from livekit.agents import NOT_GIVEN, Agent, ModelSettings, NotGivenOr, llm, stt, tts
 
 from voice_agent.personas import Persona
 from voice_agent.prompt import call_context, system_prompt
+from voice_agent.reply_guard import guard_reply
 
 
 class Assistant(Agent):
@@ -16,16 +18,56 @@ class Assistant(Agent):
         persona: Who speaks.
         tools: The persona's tools, bound to this call.
         now: Local time of the practice when the call begins, without a zone.
+        name: Of the agent among those of the persona.
+        opening: First words; None: it answers what the caller has already said.
+        carried: The conversation so far, where another agent has had it.
+        on_entered: Told once the agent has the call.
+        own_stt: Recogniser of an agent with a language of its own.
+        own_tts: Voice of an agent with a voice of its own.
     """
 
-    def __init__(self, persona: Persona, tools: Sequence[llm.Tool], now: datetime) -> None:
+    def __init__(
+        self,
+        persona: Persona,
+        tools: Sequence[llm.Tool],
+        now: datetime,
+        *,
+        name: str | None = None,
+        opening: str | None = None,
+        carried: llm.ChatContext | None = None,
+        on_entered: Callable[[], None] = lambda: None,
+        own_stt: NotGivenOr[stt.STT] = NOT_GIVEN,
+        own_tts: NotGivenOr[tts.TTS] = NOT_GIVEN,
+    ) -> None:
         super().__init__(
+            id=name or persona.name,
             instructions=system_prompt(persona),
-            chat_ctx=call_context(now),
+            chat_ctx=call_context(now, carried),
             tools=list(tools),
+            stt=own_stt,
+            tts=own_tts,
         )
-        self._persona = persona
+        self._opening = persona.greeting if carried is None else opening
+        self._takes_over = carried is not None
+        self._on_entered = on_entered
 
     async def on_enter(self) -> None:
-        """Speak first: the greeting, which tells the caller that a machine is speaking."""
-        self.session.say(self._persona.greeting, allow_interruptions=True)
+        """Speak first; an agent that takes over goes on with what the caller wants."""
+        if self._opening is not None:
+            self.session.say(self._opening, allow_interruptions=True)
+        if self._takes_over:
+            self.session.generate_reply()
+        self._on_entered()
+
+    async def llm_node(
+        self,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool],
+        model_settings: ModelSettings,
+    ) -> AsyncIterator[llm.ChatChunk | str]:
+        """The model's reply, kept to what can be said."""
+        chunks = cast(
+            AsyncIterable[Any], Agent.default.llm_node(self, chat_ctx, tools, model_settings)
+        )
+        async for chunk in guard_reply(chunks):
+            yield chunk

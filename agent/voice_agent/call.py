@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,26 +11,25 @@ from livekit import rtc
 from livekit.agents import (
     CloseEvent,
     CloseReason,
-    ErrorEvent,
     JobContext,
     llm,
     stt,
     tts,
 )
 from livekit.agents.voice import SpeechHandle
+from openai import OpenAIError
 
-from voice_agent.appointments import SqliteAppointmentBook
-from voice_agent.assistant import Assistant
-from voice_agent.database import Database
-from voice_agent.handoffs import SqliteHandoffLog
-from voice_agent.opening_hours import OpeningHours
+from speech_plugins import LLM
+from speech_plugins.fallback_llm import FallbackLLM
+from voice_agent.agents import CallAgents, McpTools, connect_mcp
+from voice_agent.apologies import Apologies, is_spoken
 from voice_agent.personas import Persona, PersonaError, default_persona, load_persona
 from voice_agent.prompt import persona_clock
 from voice_agent.session import create_session, room_options
 from voice_agent.settings import AgentSettings
 from voice_agent.silence import SilenceWatch
-from voice_agent.tools.definition import ToolContext
-from voice_agent.tools.registry import bind_tools
+from voice_agent.tool_context import tool_context
+from voice_agent.tools.mcp_tools import McpConnections
 from voice_agent.turn_metrics import TurnMeter
 from voice_agent.turn_report import TURN_TOPIC, TurnReport
 from voice_agent.typed_text import TypedText
@@ -84,23 +83,25 @@ def persona_for(metadata: str, settings: AgentSettings) -> Persona:
 class Call:
     """A session at work: greets, watches over silence and faults, and hangs up cleanly."""
 
-    def __init__(self, job: JobContext, settings: AgentSettings, persona: Persona) -> None:
-        database = Database(settings.database_path)
+    def __init__(
+        self,
+        job: JobContext,
+        settings: AgentSettings,
+        persona: Persona,
+        mcp_tools: McpTools | None = None,
+    ) -> None:
         self._job = job
         self._settings = settings
         self._persona = persona
-        self._clock = persona_clock(persona)
-        self._tools = bind_tools(
-            persona.tools,
-            ToolContext(
-                line=self,
-                appointments=SqliteAppointmentBook(database),
-                handoffs=SqliteHandoffLog(database),
-                hours=persona.opening_hours or OpeningHours(),
-                clock=self._clock,
-            ),
+        context = tool_context(self, settings, persona, persona_clock(persona))
+        self._agents = CallAgents(settings, persona, context, self._warm_soon, mcp_tools)
+        self._session = create_session(
+            settings,
+            persona,
+            job.proc.userdata[VAD_KEY],
+            self._agents.first_tools,
+            job.room.name,
         )
-        self._session = create_session(settings, persona, job.proc.userdata[VAD_KEY], self._tools)
         self._typed_text = TypedText(job.room, self._on_typed)
         self._reports: asyncio.Queue[TurnReport] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,13 +122,18 @@ class Call:
         session = self._session
         TurnMeter(self._reports.put_nowait, self._caller_is_present).attach(session)
         self._silence.attach()
-        session.on("error", self._on_error)
+        Apologies(
+            session,
+            self._persona,
+            say=lambda words: self._spawn(self._say(words)),
+            is_ending=lambda: self._ending,
+        ).attach()
         session.on("close", self._on_close)
         self._job.add_shutdown_callback(self._stop)
         self._typed_text.open()
         self._spawn(self._send_reports())
         await session.start(
-            Assistant(self._persona, self._tools, self._clock()),
+            self._agents.first(),
             room=self._job.room,
             room_options=room_options(self._settings),
             session_host=False,
@@ -147,7 +153,7 @@ class Call:
             speech.add_done_callback(lambda speech: self._spawn(self._hang_up(speech)))
 
     async def _hang_up(self, last: SpeechHandle | None = None) -> None:
-        if last is None or not any(_is_spoken(item) for item in last.chat_items):
+        if last is None or not any(is_spoken(item) for item in last.chat_items):
             await self._say(self._persona.farewell, allow_interruptions=False)
         self._session.shutdown(drain=True)
 
@@ -172,6 +178,11 @@ class Call:
         except RuntimeError as error:
             logger.info("typed message came too late", extra={"reason": str(error)})
 
+    def _warm_soon(self, instructions: str, tools: Sequence[llm.Tool]) -> None:
+        model = self._session.llm
+        if isinstance(model, LLM | FallbackLLM):
+            self._spawn(_warm(model, instructions, tools))
+
     def _caller_is_present(self) -> bool:
         return bool(self._job.room.remote_participants)
 
@@ -184,16 +195,6 @@ class Call:
         if not self._ending:
             self._ending = True
             await self._hang_up()
-
-    def _on_error(self, event: ErrorEvent) -> None:
-        error = event.error
-        if error.recoverable:
-            return
-        logger.error("service failed", extra={"service": error.type, "reason": str(error.error)})
-        if error.type == "llm_error":
-            self._spawn(self._say(self._persona.apology))
-        elif error.type == "stt_error":
-            self._spawn(self._say(self._persona.deaf_apology))
 
     def _on_close(self, event: CloseEvent) -> None:
         logger.info("call ended", extra={"reason": event.reason.value})
@@ -219,6 +220,7 @@ class Call:
 
     async def _stop(self) -> None:
         await self._typed_text.close()
+        await self._agents.aclose()
         for model in (self._session.stt, self._session.llm, self._session.tts):
             # the framework closes streams and leaves the models' connections to us
             if isinstance(model, stt.STT | llm.LLM | tts.TTS):
@@ -245,7 +247,10 @@ async def answer(job: JobContext, settings: AgentSettings) -> None:
     except PersonaError as error:
         await _refuse(job, str(error))
         return
-    await Call(job, settings, persona).start()
+    connections = McpConnections()
+    job.add_shutdown_callback(connections.aclose)
+    mcp_tools = await connect_mcp(persona, connections)
+    await Call(job, settings, persona, mcp_tools).start()
 
 
 async def _refuse(job: JobContext, reason: str) -> None:
@@ -262,7 +267,9 @@ async def _refuse(job: JobContext, reason: str) -> None:
     job.shutdown(reason="refused")
 
 
-def _is_spoken(item: object) -> bool:
-    return (
-        isinstance(item, llm.ChatMessage) and item.role == "assistant" and bool(item.text_content)
-    )
+async def _warm(model: LLM | FallbackLLM, instructions: str, tools: Sequence[llm.Tool]) -> None:
+    try:
+        await model.warm_prefix(instructions, tools)
+    except OpenAIError as error:
+        # the next agent's first turn pays instead
+        logger.warning("prefix of the next agent is not warm", extra={"error": str(error)})

@@ -9,7 +9,7 @@ the first two calls of a new installation may; transactions here are too short t
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
@@ -46,7 +46,8 @@ MIGRATIONS = (
     );
     """,
 )
-"""Each entry lifts the file by one version (`PRAGMA user_version`); append, never edit."""
+"""Of the appointments. Each entry lifts the file by one version (`PRAGMA user_version`); append,
+never edit."""
 
 
 class DatabaseError(Exception):
@@ -54,10 +55,23 @@ class DatabaseError(Exception):
 
 
 class Database:
-    """One SQLite file; made, and brought up to date, on first use."""
+    """One SQLite file; made, and brought up to date, on first use.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: The file.
+        migrations: Its versions; see `MIGRATIONS`.
+        seed: Fills a file that has just been made, in the transaction that makes it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        migrations: Sequence[str] = MIGRATIONS,
+        seed: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> None:
         self._path = path
+        self._migrations = migrations
+        self._seed = seed
         self._migrated = False
 
     async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
@@ -112,18 +126,20 @@ class Database:
         connection.execute("BEGIN IMMEDIATE")
         try:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version > len(MIGRATIONS):
+            if version > len(self._migrations):
                 raise DatabaseError(
                     f"{self._path} was written by a newer Parley (version {version}, "
-                    f"this one knows {len(MIGRATIONS)}); update Parley or set PARLEY_DATABASE"
+                    f"this one knows {len(self._migrations)}); update Parley or set PARLEY_DATABASE"
                 )
-            for script in MIGRATIONS[version:]:
+            for script in self._migrations[version:]:
                 for statement in filter(str.strip, script.split(";")):
                     connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            if version == 0 and self._seed is not None:
+                self._seed(connection)
+            connection.execute(f"PRAGMA user_version = {len(self._migrations)}")
         except BaseException:
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
-        if version < len(MIGRATIONS):
+        if version < len(self._migrations):
             logger.info("database migrated", extra={"from_version": version})

@@ -11,7 +11,7 @@ class HandoffLog(Protocol):
     """Where a caller's wish for a person is written down."""
 
     async def add(self, *, room: str, reason: str) -> None:
-        """Write a request down.
+        """Write a request down; while one of this room waits, another changes nothing.
 
         Raises:
             DatabaseError: it could not be written.
@@ -30,8 +30,9 @@ class SqliteHandoffLog:
 
         def change(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT INTO handoffs (room, reason, created_at) VALUES (?, ?, ?)",
-                (room, reason, datetime.now().isoformat(timespec="seconds")),
+                "INSERT INTO handoffs (room, reason, created_at) SELECT ?, ?, ? WHERE NOT EXISTS"
+                " (SELECT 1 FROM handoffs WHERE room = ? AND answered_at IS NULL)",
+                (room, reason, datetime.now().isoformat(timespec="seconds"), room),
             )
 
         await self._database.write(change)

@@ -6,59 +6,121 @@ looked up among known files and never becomes a path.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+)
 
+from voice_agent.mcp_spec import McpServerSpec, ServerName
 from voice_agent.opening_hours import OpeningHours
+from voice_agent.persona_yaml import PersonaError as PersonaError
+from voice_agent.persona_yaml import construct, line_of, parse, read_file
+from voice_agent.scopes import EARNED, Scope
 from voice_agent.tools.registry import TOOLS
 
 BUILT_IN = Path(__file__).parent / "personas"
 """Personas that come with Parley."""
 
-MAX_FILE_BYTES = 64 * 1024
-"""Largest persona file; its text is sent to the model in every turn."""
-
-MAX_DEPTH = 8
-"""Deepest nesting of a persona file; 2 is what its fields need."""
-
-_OPENING = (
-    yaml.BlockMappingStartToken,
-    yaml.BlockSequenceStartToken,
-    yaml.FlowMappingStartToken,
-    yaml.FlowSequenceStartToken,
-)
-_CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
+MAX_COLLEAGUES = 8
+"""Most further agents of one persona; each costs a prefix in the model's cache."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
+
+def _known_tools(value: tuple[str, ...]) -> tuple[str, ...]:
+    if unknown := [name for name in value if name not in TOOLS]:
+        raise ValueError(f"no tool {unknown[0][:64]!r}; there are: {', '.join(TOOLS)}")
+    if len(set(value)) != len(value):
+        raise ValueError("a tool is named twice")
+    return value
+
+
+def _grantable(value: tuple[Scope, ...] | None) -> tuple[Scope, ...] | None:
+    if misplaced := EARNED & set(value or ()):
+        raise ValueError(f"{min(misplaced)} is earned by a check in the call, never granted")
+    return value
+
+
 Text = Annotated[str, Field(min_length=1, max_length=16_000)]
 Sentence = Annotated[str, Field(min_length=1, max_length=600)]
-
-
-class PersonaError(Exception):
-    """A persona cannot be used; the message is one line for an operator."""
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$")]
+Voice = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$")]
+Facts = Annotated[tuple[Sentence, ...], Field(max_length=100)]
+ToolNames = Annotated[tuple[str, ...], Field(max_length=64), AfterValidator(_known_tools)]
+ScopeNames = Annotated[tuple[Scope, ...] | None, AfterValidator(_grantable)]
+ColleagueName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 
 
 class UnknownPersona(PersonaError):
     """No persona has this name. The message is safe to show to a caller."""
 
 
-class Persona(BaseModel):
-    """Who answers the phone."""
+class _Role(BaseModel):
+    """What every agent of a persona has of its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
+    voice: Voice | None = None
+    """Voice to ask the speech server for; None: the engine's own default."""
+    instructions: Text
+    """Who the agent is and how it behaves, for the model."""
+    facts: Facts = ()
+    """What the agent may state without a tool."""
+    tools: ToolNames = ()
+    """Names of tools, in the order in which the model sees them."""
+    scopes: ScopeNames = None
+    """What the agent may do. None: what its tools need, but for scopes that a check must earn."""
+    hands_over_to: tuple[ColleagueName, ...] = Field((), max_length=MAX_COLLEAGUES)
+    """Names in `agents` to which this agent may hand the caller over."""
+    mcp: Mapping[ServerName, McpServerSpec] = Field(default_factory=dict, max_length=8)
+    """MCP servers by name, with the tools of each that may be used."""
+
+    @property
+    def granted(self) -> frozenset[Scope]:
+        """The scopes that the operator grants this agent."""
+        if self.scopes is not None:
+            return frozenset(self.scopes)
+        return frozenset(scope for _, needs in self.needed() for scope in needs) - EARNED
+
+    def needed(self) -> Iterator[tuple[str, frozenset[Scope]]]:
+        """Each thing that the agent is told to do, with the scopes that this needs."""
+        for name in self.tools:
+            yield f"tool {name}", TOOLS[name].needs
+        if self.hands_over_to:
+            yield "hands_over_to", frozenset({Scope.CALL_CONTROL})
+        for name, server in self.mcp.items():
+            for tool in server.tools.values():
+                yield f"mcp {name}", frozenset({Scope.MCP, *tool.needs})
+
+
+class Colleague(_Role):
+    """A further agent of the same persona, to whom a caller is handed over."""
+
+    when: Sentence
+    """What this agent is for, told to the agents that may hand over to it."""
+    introduction: Sentence | None = None
+    """First words when it takes over; None: it goes straight on with the caller's wish."""
+    language: Language | None = None
+    """BCP 47 tag; None: the persona's."""
+
+
+class Persona(_Role):
+    """Who answers the phone."""
+
     name: str = Field(pattern=rf"^{_NAME.pattern}$")
     """Name to ask for; the same as the file's."""
-    language: str = Field("en", pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$")
+    language: Language = "en"
     """BCP 47 tag of the language that is spoken and understood."""
-    voice: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$")
-    """Voice to ask the speech server for; None: the engine's own default."""
     timezone: str | None = None
     """IANA time zone of the practice; None: this machine's."""
     disclosure: Sentence
@@ -73,17 +135,17 @@ class Persona(BaseModel):
     silence_prompt: Sentence = "Are you still there?"
     """Said once when the caller has been silent for long."""
     apology: Sentence = "I am sorry, I could not work that out. Could you say it again, please?"
-    """Said when the model server failed."""
+    """Said when the model failed, or answered with nothing that can be said."""
     deaf_apology: Sentence = "I am sorry, I cannot hear you at the moment. Please type instead."
     """Said when the speech server cannot listen."""
-    instructions: Text
-    """Who the agent is and how it behaves, for the model."""
-    facts: tuple[Sentence, ...] = Field((), max_length=100)
-    """What the agent may state without a tool."""
+    filler: Sentence | None = "One moment, I am looking that up."
+    """Said once in a turn whose tools take long; None: nothing."""
     opening_hours: OpeningHours | None = None
     """Hours that the appointment tools keep to."""
-    tools: tuple[str, ...] = Field((), max_length=64)
-    """Names of tools, in the order in which the model sees them."""
+    agents: Mapping[ColleagueName, Colleague] = Field(
+        default_factory=dict, max_length=MAX_COLLEAGUES
+    )
+    """Further agents by name. The persona itself is the first agent and greets."""
 
     @field_validator("timezone")
     @classmethod
@@ -95,29 +157,24 @@ class Persona(BaseModel):
                 raise ValueError("is not an IANA time zone such as Europe/London") from None
         return value
 
-    @field_validator("tools")
-    @classmethod
-    def _known_tools(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if unknown := [name for name in value if name not in TOOLS]:
-            raise ValueError(f"no tool {unknown[0][:64]!r}; there are: {', '.join(TOOLS)}")
-        if len(set(value)) != len(value):
-            raise ValueError("a tool is named twice")
-        return value
-
     @field_validator("greeting")
     @classmethod
     def _one_line(cls, value: str) -> str:
         return " ".join(value.split())
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "Persona":
-        if self.disclosure not in self.greeting:
-            raise ValueError("greeting must contain the words of disclosure")
-        if self.opening_hours is None:
-            for name in self.tools:
-                if TOOLS[name].needs_opening_hours:
-                    raise ValueError(f"tool {name} needs opening_hours")
-        return self
+    def colleague(self, name: str) -> "Persona":
+        """One of `agents` as a persona: its own words, tools and scopes, the rest from this one.
+
+        Raises:
+            KeyError: there is none with this name.
+        """
+        role = self.agents[name]
+        return self.model_copy(
+            update={
+                **{field: getattr(role, field) for field in _Role.model_fields},
+                "language": role.language or self.language,
+            }
+        )
 
 
 def load_persona(name: str, extra_dir: Path | None = None) -> Persona:
@@ -151,106 +208,84 @@ def read_persona(path: Path) -> Persona:
     """Read and check one file.
 
     Raises:
-        PersonaError: the file cannot be read or has a mistake; names file, line and field.
+        PersonaError: the file cannot be read, has a mistake or contradicts itself; names file, line
+            and field.
     """
+    root = parse(path, read_file(path))
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise PersonaError(f"{path}: {error.strerror or error}") from error
-    if len(raw) > MAX_FILE_BYTES:
-        raise PersonaError(f"{path}: larger than {MAX_FILE_BYTES // 1024} KiB")
-    root = _parse(path, raw)
-    values = _construct(root)
-    try:
-        persona = Persona.model_validate(values)
+        persona = Persona.model_validate(construct(root))
     except ValidationError as error:
-        faults = "; ".join(
-            f"line {_line(root, fault['loc'])}: {_field(fault['loc'])}: "
-            f"{fault['msg'].removeprefix('Value error, ')}"
-            for fault in error.errors(include_url=False, include_input=False)[:5]
-        )
-        raise PersonaError(f"{path}: {faults}") from None
-    if persona.name != path.stem:
-        raise PersonaError(
-            f"{path}: line {_line(root, ('name',))}: name: must be {path.stem!r} like the file"
-        )
-    return persona
+        faults = [
+            (fault["loc"], fault["msg"].removeprefix("Value error, "))
+            for fault in error.errors(include_url=False, include_input=False)
+        ]
+    else:
+        faults = list(_contradictions(persona, path.stem))
+        if not faults:
+            return persona
+    told = "; ".join(
+        f"line {line_of(root, location)}: {_field(location)}: {message}"
+        for location, message in faults[:5]
+    )
+    raise PersonaError(f"{path}: {told}") from None
+
+
+def _contradictions(
+    persona: Persona, file_name: str
+) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """What the fields say against each other: where, and what is wrong."""
+    if persona.name != file_name:
+        yield ("name",), f"must be {file_name!r} like the file"
+    if persona.disclosure not in persona.greeting:
+        yield ("greeting",), "greeting must contain the words of disclosure"
+    roles: dict[tuple[str, ...], _Role] = {(): persona}
+    roles |= {("agents", name): role for name, role in persona.agents.items()}
+    earnable = {TOOLS[name].earns for role in roles.values() for name in role.tools}
+    for where, role in roles.items():
+        for name in role.tools:
+            if TOOLS[name].needs_opening_hours and persona.opening_hours is None:
+                yield (*where, "tools"), f"tool {name} needs opening_hours"
+        for what, needs in role.needed():
+            field = what.partition(" ")[0].replace("tool", "tools")
+            if withheld := needs - EARNED - role.granted:
+                yield (*where, "scopes"), f"{what} needs {min(withheld)}, which is left out"
+            if unearned := (needs & EARNED) - earnable:
+                earners = [tool.name for tool in TOOLS.values() if tool.earns in unearned]
+                yield (*where, field), f"{what} works only after {earners[0]}, which nobody has"
+        named = {*TOOLS, *(f"transfer_to_{name}" for name in persona.agents)}
+        for server, spec in role.mcp.items():
+            if clash := sorted(named & {f"{server}_{tool}" for tool in spec.tools}):
+                yield (*where, "mcp", server), f"{clash[0]} is a tool already; rename the server"
+        for index, name in enumerate(role.hands_over_to):
+            if name not in persona.agents or where == ("agents", name):
+                yield (
+                    (*where, "hands_over_to", index),
+                    f"no other agent {name!r}; there are: {', '.join(persona.agents) or 'none'}",
+                )
+    for name in persona.agents:
+        if name == "human":
+            yield ("agents", name), "human is the name of the person behind transfer_to_human"
+    reached = _reached(persona)
+    for name in persona.agents:
+        if name not in reached:
+            yield ("agents", name), "nobody hands over to this agent; name it in hands_over_to"
+
+
+def _reached(persona: Persona) -> set[str]:
+    reached: set[str] = set()
+    coming = list(persona.hands_over_to)
+    while coming:
+        name = coming.pop()
+        if name in persona.agents and name not in reached:
+            reached.add(name)
+            coming.extend(persona.agents[name].hands_over_to)
+    return reached
 
 
 def _files(extra_dir: Path | None) -> Iterator[Path]:
     for folder in (extra_dir, BUILT_IN):
         if folder is not None and folder.is_dir():
             yield from sorted(folder.glob("*.yaml"))
-
-
-def _parse(path: Path, raw: bytes) -> yaml.MappingNode:
-    try:
-        text = raw.decode()
-        _refuse_tricks(path, text)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except UnicodeDecodeError as error:
-        raise PersonaError(f"{path}: is not UTF-8 text") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise PersonaError(f"{path}: line {line}: {error.problem or 'is not YAML'}") from error
-    except yaml.YAMLError as error:
-        raise PersonaError(f"{path}: is not YAML") from error
-    if not isinstance(root, yaml.MappingNode):
-        raise PersonaError(f"{path}: line 1: must be a list of fields such as 'name: front_desk'")
-    _refuse_repeated_fields(path, root)
-    return root
-
-
-def _refuse_tricks(path: Path, text: str) -> None:
-    """Stop at what a persona never needs, before a parser spends time or stack on it."""
-    depth = 0
-    for token in yaml.scan(text):
-        if isinstance(token, yaml.AliasToken):
-            raise PersonaError(f"{path}: aliases (*name) are not allowed")
-        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
-        if depth > MAX_DEPTH:
-            raise PersonaError(f"{path}: line {token.start_mark.line + 1}: nested too deeply")
-
-
-def _refuse_repeated_fields(path: Path, mapping: yaml.MappingNode) -> None:
-    seen = set()
-    for key, value in mapping.value:
-        if not isinstance(key, yaml.ScalarNode):
-            raise PersonaError(f"{path}: line {key.start_mark.line + 1}: field names are words")
-        if key.value in seen:
-            raise PersonaError(f"{path}: line {key.start_mark.line + 1}: {key.value}: is repeated")
-        seen.add(key.value)
-        if isinstance(value, yaml.MappingNode):
-            _refuse_repeated_fields(path, value)
-
-
-def _construct(node: yaml.Node) -> object:
-    """Turn nodes into values. Scalars stay text: YAML 1.1 reads 08:00 as a number, no as False."""
-    if isinstance(node, yaml.MappingNode):
-        return {key.value: _construct(value) for key, value in node.value}
-    if isinstance(node, yaml.SequenceNode):
-        return [_construct(item) for item in node.value]
-    return None if node.tag == "tag:yaml.org,2002:null" else node.value
-
-
-def _line(root: yaml.Node, location: tuple[int | str, ...]) -> int:
-    """Line of the deepest node that a validation error points at, from 1."""
-    node, line = root, root.start_mark.line + 1
-    for step in location:
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if key.value == step:
-                    node, line = value, key.start_mark.line + 1
-                    break
-            else:
-                break
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            node = node.value[step]
-            line = node.start_mark.line + 1
-        else:
-            break
-    return line
 
 
 def _field(location: tuple[int | str, ...]) -> str:

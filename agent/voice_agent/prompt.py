@@ -65,15 +65,21 @@ def call_prompt(now: datetime) -> str:
     return "\n".join(lines)
 
 
-def call_context(now: datetime) -> ChatContext:
-    """The chat context that a call begins with: its own system message, after the immutable one.
+def call_context(now: datetime, carried: ChatContext | None = None) -> ChatContext:
+    """The chat context that an agent begins with: the call's system message, then what was said.
+
+    Args:
+        now: Local time of the practice, without a zone.
+        carried: Messages of the agent before this one.
 
     A message of ours, and not `Instructions(dynamic=...)`: LiveKit's OpenAI formatter merges that
     into the first message, whose bytes would then differ in every call.
     Source: livekit-agents 1.8.9, llm/_provider_format/openai.py.
     """
     context = ChatContext.empty()
-    context.add_message(role="system", content=call_prompt(now))
+    context.add_message(role="system", content=call_prompt(now), created_at=0.0)
+    if carried is not None:
+        context.items.extend(carried.items)
     return context
 
 

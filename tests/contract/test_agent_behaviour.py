@@ -11,22 +11,11 @@ from datetime import date, datetime, time
 from pathlib import Path
 
 import pytest
-import uvicorn
-from livekit.agents import AgentSession
 
-from language_server.app import create_app
-from language_server.settings import LanguageServerSettings
-from speech_plugins import LLM
-from tests.unit.voice_agent.test_tools import FakeLine
+from tests.contract.text_call import TextCaller, running_responder, scripted_model
 from voice_agent.appointments import SqliteAppointmentBook
-from voice_agent.assistant import Assistant
 from voice_agent.database import Database
-from voice_agent.handoffs import SqliteHandoffLog
 from voice_agent.personas import load_persona
-from voice_agent.prompt import system_prompt
-from voice_agent.session import MAX_TOOL_STEPS
-from voice_agent.tools.definition import ToolContext
-from voice_agent.tools.registry import bind_tools
 
 NOW = datetime(2026, 11, 21, 10, 15)  # a Saturday
 TUESDAY = date(2026, 11, 24)
@@ -35,84 +24,23 @@ HALF_PAST_THREE = re.compile(r"three thirty|half past three|3:30|15:30", re.IGNO
 
 @pytest.fixture
 async def responder() -> AsyncIterator[str]:
-    """The built-in responder on a free port; yields its base URL."""
-    app = create_app(LanguageServerSettings(language_port=0))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
-    started = asyncio.Event()
-    startup = server.startup
-
-    async def notify(sockets: object = None) -> None:
-        await startup(sockets)  # type: ignore[arg-type]
-        started.set()
-
-    server.startup = notify  # type: ignore[method-assign]
-    serving = asyncio.create_task(server.serve())
-    await asyncio.wait_for(started.wait(), 30)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}/v1"
-    server.should_exit = True
-    await serving
+    async with running_responder() as url:
+        yield url
 
 
-class Caller:
-    """One call in text."""
+class Caller(TextCaller):
+    """Somebody who calls the front desk."""
 
-    def __init__(self, url: str, database: Database) -> None:
+    def __init__(self, url: str, path: Path) -> None:
         persona = load_persona("front_desk")
-        assert persona.opening_hours is not None
-        self.line = FakeLine()
-        self.database = database
-        self.book = SqliteAppointmentBook(database)
-        tools = bind_tools(
-            persona.tools,
-            ToolContext(
-                line=self.line,
-                appointments=self.book,
-                handoffs=SqliteHandoffLog(database),
-                hours=persona.opening_hours,
-                clock=lambda: NOW,
-            ),
-        )
-        self._assistant = Assistant(persona, tools, NOW)
-        self._llm = LLM(
-            url=url,
-            model="parley-responder",
-            instructions=system_prompt(persona),
-            tools=tools,
-        )
-        self._session: AgentSession = AgentSession(
-            llm=self._llm,
-            vad=None,
-            turn_handling={"turn_detection": None},
-            max_tool_steps=MAX_TOOL_STEPS,
-        )
-
-    async def __aenter__(self) -> "Caller":
-        await self._session.start(self._assistant, capture_run=True)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._session.aclose()
-        await self._llm.aclose()
-
-    def said(self) -> list[str]:
-        """Everything that the agent has said."""
-        return [
-            item.text_content or ""
-            for item in self._session.history.items
-            if item.type == "message" and item.role == "assistant"
-        ]
-
-    async def say(self, text: str) -> str:
-        """Say something; returns the answer."""
-        before = len(self.said())
-        await asyncio.wait_for(self._session.run(user_input=text), 30)
-        return " ".join(self.said()[before:])
+        super().__init__(scripted_model(url, persona), persona, path, lambda: NOW)
+        self.database = Database(path)
+        self.book = SqliteAppointmentBook(self.database)
 
 
 @pytest.fixture
 async def caller(responder: str, tmp_path: Path) -> AsyncIterator[Caller]:
-    async with Caller(responder, Database(tmp_path / "appointments.db")) as caller:
+    async with Caller(responder, tmp_path / "appointments.db") as caller:
         yield caller
 
 
@@ -163,12 +91,12 @@ async def test_a_wish_for_a_person_is_written_down(caller: Caller) -> None:
 async def test_three_callers_at_once_keep_their_own_conversations(
     responder: str, tmp_path: Path
 ) -> None:
-    database = Database(tmp_path / "appointments.db")
+    path = tmp_path / "appointments.db"
     names = ("Peter Miller", "Anna Bell", "Susan Clark")
     times = (9, 10, 11)
 
     async def talk(name: str, hour: int) -> str:
-        async with Caller(responder, database) as caller:
+        async with Caller(responder, path) as caller:
             await caller.say(
                 f"I would like to book an appointment on Tuesday at {hour}. My name is {name}."
             )
@@ -176,7 +104,7 @@ async def test_three_callers_at_once_keep_their_own_conversations(
 
     answers = await asyncio.gather(*map(talk, names, times))
     assert all(answers)
-    book = SqliteAppointmentBook(database)
+    book = SqliteAppointmentBook(Database(path))
     for name, hour in zip(names, times, strict=True):
         (appointment,) = await book.find(name, since=NOW)
         assert appointment.time == time(hour)

@@ -7,6 +7,7 @@ from livekit.agents import RunContext
 
 from voice_agent.appointments import Appointment, SlotTaken, UnknownAppointment
 from voice_agent.opening_hours import WEEKDAYS
+from voice_agent.scopes import Scope
 from voice_agent.tools.arguments import (
     Absent,
     AppointmentId,
@@ -209,6 +210,9 @@ def _hhmm(moment: time) -> str:
     return moment.strftime("%H:%M")
 
 
+_READ = frozenset({Scope.APPOINTMENTS_READ})
+_WRITE = frozenset({Scope.APPOINTMENTS_WRITE})
+
 APPOINTMENT_TOOLS = (
     Tool(
         "opening_hours",
@@ -216,6 +220,7 @@ APPOINTMENT_TOOLS = (
         _OpeningHours,
         _opening_hours,
         needs_opening_hours=True,
+        needs=_READ,
     ),
     Tool(
         "find_free_slots",
@@ -223,6 +228,7 @@ APPOINTMENT_TOOLS = (
         _FindFreeSlots,
         _find_free_slots,
         needs_opening_hours=True,
+        needs=_READ,
     ),
     Tool(
         "book_appointment",
@@ -230,12 +236,15 @@ APPOINTMENT_TOOLS = (
         _BookAppointment,
         _book_appointment,
         needs_opening_hours=True,
+        needs=_WRITE,
+        writes=True,
     ),
     Tool(
         "find_appointment",
         "Look up the coming appointments of a patient by name.",
         _FindAppointment,
         _find_appointment,
+        needs=_READ,
     ),
     Tool(
         "move_appointment",
@@ -243,12 +252,16 @@ APPOINTMENT_TOOLS = (
         _MoveAppointment,
         _move_appointment,
         needs_opening_hours=True,
+        needs=_WRITE,
+        writes=True,
     ),
     Tool(
         "cancel_appointment",
         "Cancel an appointment. Look it up first, and let the caller confirm.",
         _CancelAppointment,
         _cancel_appointment,
+        needs=_WRITE,
+        writes=True,
     ),
 )
 """In the order in which a model sees them."""

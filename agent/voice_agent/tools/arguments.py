@@ -58,6 +58,28 @@ def _reason(value: Any) -> str:
     return reason
 
 
+def _customer_number(value: Any) -> str:
+    digits = re.sub(r"[\s.-]", "", str(value)) if isinstance(value, str | int) else ""
+    if not re.fullmatch(r"[0-9]{6}", digits):
+        raise ValueError("must be six digits; ask the caller for them")
+    return digits
+
+
+def _date_of_birth(value: Any) -> date:
+    born = _day(value)
+    if not 1900 <= born.year <= date.today().year:
+        raise ValueError("is no date of birth; ask the caller for it, with the year")
+    return born
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,4}\s*", value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("must be a whole number")
+    return value
+
+
 def _absent(value: Any) -> Any:
     """Models send "" or "null" for what they leave out."""
     return (
@@ -111,6 +133,26 @@ AppointmentId = Annotated[
         description="appointment_id from find_appointment or book_appointment",
     ),
 ]
+
+CustomerNumber = Annotated[
+    str,
+    BeforeValidator(_customer_number),
+    WithJsonSchema({"type": "string", "description": "Six digits, as the caller said them"}),
+]
+"""Six ASCII digits; blanks, dots and hyphens between them are dropped."""
+
+DateOfBirth = Annotated[
+    date,
+    BeforeValidator(_date_of_birth),
+    WithJsonSchema({"type": "string", "format": "date", "description": "YYYY-MM-DD"}),
+]
+
+TransactionId = Annotated[
+    str, Field(pattern=r"^[a-z0-9]{1,32}$", description="transaction_id from explain_balance")
+]
+
+WholeNumber = Annotated[int, BeforeValidator(_whole_number), WithJsonSchema({"type": "integer"})]
+"""Digits as text are taken for the number; true and 1.5 are not."""
 
 Absent = BeforeValidator(_absent)
 """For optional enumerations: "" and "null" mean that the argument was left out."""

@@ -2,6 +2,7 @@
 
 from livekit.agents import RunContext
 
+from voice_agent.scopes import Scope
 from voice_agent.tools.arguments import Reason
 from voice_agent.tools.definition import Arguments, Result, Tool, ToolContext, ToolRefusal
 
@@ -44,12 +45,16 @@ CALL_CONTROL_TOOLS = (
         "Ask a colleague to take over. Use when the caller wants a person or you cannot help.",
         _TransferToHuman,
         _transfer_to_human,
+        needs=frozenset({Scope.CALL_CONTROL}),
+        writes=True,
     ),
     Tool(
         "end_call",
         "Hang up. Use when the caller has said goodbye; say goodbye in the same turn.",
         _EndCall,
         _end_call,
+        needs=frozenset({Scope.CALL_CONTROL}),
+        writes=True,
     ),
 )
 """In the order in which a model sees them."""

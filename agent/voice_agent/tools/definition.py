@@ -1,34 +1,33 @@
-"""What a tool is: a name, validated arguments and a coroutine that returns a small dictionary.
+"""What a tool is: a name, the scopes it needs, validated arguments and a coroutine.
 
-Whatever a model sends, it gets JSON back: a result, or `{"error": ...}` with a sentence that it
-can act on. Exceptions, stack traces and SQL never reach a model or a caller.
+A tool returns a small dictionary or raises `ToolRefusal`; `execution.py` runs it and turns whatever
+happens into JSON.
 """
 
-import asyncio
-import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from livekit.agents import RunContext, llm
+from livekit.agents import RunContext
 from livekit.agents.llm.tool_context import RawFunctionDescription
 from livekit.agents.voice import SpeechHandle
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from voice_agent.appointments import AppointmentBook, BookUnavailable
-from voice_agent.database import DatabaseError
+from voice_agent.appointments import AppointmentBook
 from voice_agent.handoffs import HandoffLog
+from voice_agent.identity import IdentityCheck
+from voice_agent.ledger import Ledger
 from voice_agent.opening_hours import OpeningHours
+from voice_agent.scopes import Grants, Scope
+from voice_agent.tools.run_record import RunRecord
 
-logger = logging.getLogger(__name__)
+TOOL_TIMEOUT_S = 4.0
+"""Longest run of a tool that names no other; beyond it the caller has heard silence for too long.
 
-TOOL_TIMEOUT_S = 6.0
-"""Longest run of a tool; beyond it the caller has heard silence for too long."""
-
-MAX_RESULT_BYTES = 4096
-"""Largest result handed to a model; each byte is paid for again in every later turn."""
+Below the 5 s after which LiveKit abandons a turn that was interrupted, tools and all.
+Source: livekit-agents 1.8.9, voice/speech_handle.py, INTERRUPTION_TIMEOUT.
+"""
 
 Result = dict[str, Any]
 """A JSON object."""
@@ -66,14 +65,22 @@ class CallLine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What the tools of one call work with."""
+    """What the tools of one agent of a call work with."""
 
     line: CallLine
+    grants: Grants
+    """The scopes of the agent whose tools these are."""
     appointments: AppointmentBook
     handoffs: HandoffLog
+    ledger: Ledger
+    identity: IdentityCheck
     hours: OpeningHours
     clock: Callable[[], datetime]
     """Local time of the practice, without a zone."""
+    filler: str | None = None
+    """Said once in a turn whose tools take long; None: nothing."""
+    record: RunRecord = field(default_factory=RunRecord)
+    """What the tools of this call have done so far; shared by its agents."""
 
 
 class Arguments(BaseModel):
@@ -92,7 +99,16 @@ class Tool:
     arguments: type[Arguments]
     run: Callable[[Any, ToolContext, RunContext], Awaitable[Result | None]]
     """Gets the validated arguments; None means that nothing is to be said about the result."""
+    needs: frozenset[Scope]
+    """Scopes without all of which the tool is refused."""
+    writes: bool = False
+    """Whether it changes anything: it then runs to its end when the caller interrupts, and an equal
+    call that follows it gets its result instead of a second run."""
+    timeout_s: float = TOOL_TIMEOUT_S
+    """Longest run, seconds."""
     needs_opening_hours: bool = False
+    earns: Scope | None = None
+    """The scope that its success earns."""
 
     @property
     def schema(self) -> RawFunctionDescription:
@@ -104,45 +120,13 @@ class Tool:
             "parameters": _without_titles(parameters),
         }
 
-    def bind(self, context: ToolContext) -> llm.RawFunctionTool:
-        """Make the tool of one call."""
+    def check(self, raw_arguments: Mapping[str, object]) -> Arguments:
+        """Validate what a model sent.
 
-        async def call(raw_arguments: dict[str, object], run_context: RunContext) -> str | None:
-            return await self._call(raw_arguments, context, run_context)
-
-        return llm.function_tool(call, raw_schema=self.schema)
-
-    async def _call(
-        self, raw_arguments: Mapping[str, object], context: ToolContext, run_context: RunContext
-    ) -> str | None:
-        try:
-            arguments = self.arguments.model_validate(raw_arguments)
-            async with asyncio.timeout(TOOL_TIMEOUT_S):
-                result = await self.run(arguments, context, run_context)
-        except ValidationError as error:
-            result = {"error": _explain(error)}
-        except ToolRefusal as refusal:
-            result = refusal.result
-        except (BookUnavailable, DatabaseError, TimeoutError) as error:
-            logger.error("tool failed", extra={"tool": self.name, "reason": str(error)})
-            result = {"error": "The records cannot be reached at the moment. Offer a call back."}
-        logger.info("tool called", extra={"tool": self.name, "ok": "error" not in (result or {})})
-        if result is None:
-            return None
-        encoded = json.dumps(result, ensure_ascii=False)
-        if len(encoded.encode()) > MAX_RESULT_BYTES:
-            logger.error("tool result too large", extra={"tool": self.name})
-            return json.dumps({"error": "There is too much to tell; ask for less at once."})
-        return encoded
-
-
-def _explain(error: ValidationError) -> str:
-    """Name the wrong arguments, without echoing what was sent."""
-    faults = []
-    for fault in error.errors(include_url=False, include_input=False)[:3]:
-        field = ".".join(str(part) for part in fault["loc"]) or "arguments"
-        faults.append(f"{field}: {fault['msg'].removeprefix('Value error, ')}")
-    return "; ".join(faults)
+        Raises:
+            pydantic.ValidationError: names the wrong arguments.
+        """
+        return self.arguments.model_validate(raw_arguments)
 
 
 def _without_titles(schema: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Times and dates the way one says them."""
+"""Times, dates and amounts the way one says them."""
 
 from datetime import date, time
 
@@ -47,6 +47,13 @@ _TEENS = (
     "nineteen",
 )
 
+_CURRENCIES = {
+    "GBP": ("pound", "pounds", "pence"),
+    "EUR": ("euro", "euros", "cents"),
+    "USD": ("dollar", "dollars", "cents"),
+}
+"""ISO 4217 code to one, many, and the hundredth part."""
+
 
 def spoken_time(moment: time) -> str:
     """Say a time of day: "half past three in the afternoon"."""
@@ -79,3 +86,20 @@ def _minutes(minute: int) -> str:
         return _TEENS[minute - 10]
     tens, ones = divmod(minute, 10)
     return f"{_TENS[tens]} {_HOURS[ones]}" if ones else _TENS[tens]
+
+
+def spoken_money(cents: int, currency: str) -> str:
+    """Say an amount without its sign: "1,084 pounds 50", "1 euro", "5 pence".
+
+    Args:
+        cents: Whole number of the currency's smallest unit.
+        currency: ISO 4217 code; unknown ones are said by their code.
+    """
+    one, many, small = _CURRENCIES.get(currency, (currency, currency, "cents"))
+    whole, rest = divmod(abs(cents), 100)
+    name = one if whole == 1 else many
+    if rest == 0:
+        return f"{whole:,} {name}"
+    if whole == 0:
+        return f"{rest} {small}"
+    return f"{whole:,} {name} {rest}" if rest >= 10 else f"{whole:,} {name} and {rest} {small}"

@@ -6,7 +6,15 @@ from importlib.resources import files
 from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    StringConstraints,
+    ValidationInfo,
+    model_validator,
+)
 
 
 class Intent(StrEnum):
@@ -39,6 +47,23 @@ class Intent(StrEnum):
     DONT_KNOW = "dont_know"
     SMALL_TALK = "small_talk"
     ABUSE = "abuse"
+    BALANCE = "balance"
+    BALANCE_CHANGE = "balance_change"
+    DISPUTE = "dispute"
+
+
+BANK_INTENTS = frozenset({Intent.BALANCE, Intent.BALANCE_CHANGE, Intent.DISPUTE})
+"""What only callers of the bank want."""
+
+FRONT_DESK_INTENTS = frozenset(Intent) - BANK_INTENTS
+"""What callers of the dental practice want, courtesies included."""
+
+SHARED_INTENTS = frozenset(
+    {Intent.GREETING, Intent.HOW_ARE_YOU, Intent.HUMAN, Intent.GOODBYE, Intent.THANKS,
+     Intent.REPEAT, Intent.IDENTITY, Intent.CAPABILITIES, Intent.YES, Intent.NO, Intent.HOLD_ON,
+     Intent.DONT_KNOW, Intent.SMALL_TALK, Intent.ABUSE}
+)  # fmt: skip
+"""Courtesies that every caller may say."""
 
 
 Example = Annotated[str, StringConstraints(min_length=2, max_length=120, pattern=r"^[a-z' ]+$")]
@@ -55,11 +80,15 @@ class IntentPhrases(BaseModel):
 
 
 class IntentFile(RootModel[dict[Intent, IntentPhrases]]):
-    """The whole file: every intent once, no phrase under two of them."""
+    """A whole file: every expected intent once, no phrase under two of them.
+
+    The intents that are expected come with the validation context, under `intents`.
+    """
 
     @model_validator(mode="after")
-    def _complete_and_distinct(self) -> "IntentFile":
-        if missing := set(Intent) - set(self.root):
+    def _complete_and_distinct(self, info: ValidationInfo) -> "IntentFile":
+        expected: frozenset[Intent] = (info.context or {}).get("intents", frozenset())
+        if missing := expected - set(self.root):
             raise ValueError(f"intents without phrases: {', '.join(sorted(missing))}")
         owner: dict[str, Intent] = {}
         for intent, phrases in self.root.items():
@@ -70,17 +99,33 @@ class IntentFile(RootModel[dict[Intent, IntentPhrases]]):
         return self
 
 
-def parse_intents(text: str) -> IntentFile:
+def parse_intents(text: str, expected: frozenset[Intent] = FRONT_DESK_INTENTS) -> IntentFile:
     """Read an intent file.
+
+    Args:
+        text: YAML.
+        expected: Intents that it must have.
 
     Raises:
         pydantic.ValidationError: an entry is missing, unknown, empty or doubled.
         yaml.YAMLError: the text is not YAML.
     """
-    return IntentFile.model_validate(yaml.safe_load(text))
+    return IntentFile.model_validate(yaml.safe_load(text), context={"intents": expected})
 
 
 @cache
 def built_in_intents() -> IntentFile:
-    """The intents of `intents.yaml`."""
-    return parse_intents((files("language_server.dialogue") / "intents.yaml").read_text("utf-8"))
+    """The intents of `intents.yaml`: the front desk."""
+    return parse_intents(_text("intents.yaml"))
+
+
+@cache
+def bank_intents() -> IntentFile:
+    """The intents of `bank_intents.yaml`, and the courtesies of the front desk."""
+    shared = {i: p for i, p in built_in_intents().root.items() if i in SHARED_INTENTS}
+    own = parse_intents(_text("bank_intents.yaml"), BANK_INTENTS).root
+    return IntentFile.model_validate({**shared, **own})
+
+
+def _text(file_name: str) -> str:
+    return (files("language_server.dialogue") / file_name).read_text("utf-8")

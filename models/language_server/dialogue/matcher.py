@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from language_server.dialogue.intents import Intent, IntentFile, built_in_intents
+from language_server.dialogue.intents import Intent, IntentFile, bank_intents, built_in_intents
 from language_server.dialogue.phonetics import sound_text
 from language_server.slots.plain_text import plain, with_digits
 
@@ -122,6 +122,12 @@ class Matcher:
 def built_in_matcher() -> Matcher:
     """The matcher over `intents.yaml`, built once a process."""
     return Matcher(built_in_intents())
+
+
+@cache
+def bank_matcher() -> Matcher:
+    """The matcher of the bank's callers, built once a process."""
+    return Matcher(bank_intents())
 
 
 def _normal(sentence: str) -> str:

@@ -7,6 +7,7 @@ utterance moves the state one step, each tool result too, and the last step is t
 import datetime
 from collections.abc import Sequence
 
+from language_server.dialogue import bank
 from language_server.dialogue.answers import (
     after_silence,
     answer,
@@ -63,7 +64,8 @@ def respond(messages: Sequence[Message], toolbox: Toolbox, clock_now: datetime.d
         reply = _step(event, state, desk if newest else past, spoken_with_call)
         spoken_with_call = spoken_with_call and isinstance(event, ToolResults)
     if conversation.events and isinstance(conversation.events[-1], DeskSaid):
-        reply = ask_on(state, "")  # all was answered: no step may be taken twice
+        # all was answered: no step may be taken twice
+        reply = bank.go_on(state, desk) if desk.toolbox.is_bank else ask_on(state, "")
     if conversation.instruction:
         reply = _follow(conversation.instruction, reply, state, desk)
     if toolbox.must_call and not reply.calls:
@@ -94,7 +96,8 @@ def _step(event: Event, state: CallState, desk: Desk, spoken_with_call: bool) ->
     if isinstance(event, ToolResults):
         return _tell_all(event, state, desk, spoken_with_call)
     if isinstance(event, CallerSaid):
-        return hear(event.text, state, desk)
+        listen = bank.hear if desk.toolbox.is_bank else hear
+        return listen(event.text, state, desk)
     return Reply()
 
 
@@ -109,6 +112,8 @@ def _follow(instruction: str, reply: Reply, state: CallState, desk: Desk) -> Rep
 
 
 def _tell_all(event: ToolResults, state: CallState, desk: Desk, said_before: bool) -> Reply:
+    if desk.toolbox.is_bank:
+        return bank.tell(event.results, state, desk, said_before)
     pending = state.question
     replies = [tell(result, state, desk, said_before) for result in event.results]
     # What ends in a question is said last.

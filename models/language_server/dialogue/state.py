@@ -1,9 +1,10 @@
 """What the script knows at one point of a call. Rebuilt from the messages for every request."""
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from language_server.dialogue.intents import Intent
 from language_server.dialogue.toolbox import PlannedCall, Toolbox
 
 
@@ -42,6 +43,44 @@ class Appointment:
     reason: str | None = None
 
 
+class BankQuestion(StrEnum):
+    """What the bank's script has asked."""
+
+    NUMBER = "number"
+    BIRTH_DATE = "birth_date"
+    WHICH_MOVEMENT = "which_movement"
+    CONFIRM_REPORT = "confirm_report"
+    CONFIRM_TRANSFER = "confirm_transfer"
+    ANYTHING_ELSE = "anything_else"
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A transaction as a tool told it."""
+
+    id: str
+    words: str
+    """Amount, counterparty and day, ready to be said."""
+    counterparty: str
+
+
+@dataclass
+class BankState:
+    """What the bank's script knows at one point of a call."""
+
+    question: BankQuestion | None = None
+    wish: Intent | None = None
+    """What the caller wants, until it is done."""
+    account: str | None = None
+    number: str | None = None
+    birth_date: datetime.date | None = None
+    verified: bool = False
+    movements: tuple[Movement, ...] = ()
+    """Transactions that were named last."""
+    target: Movement | None = None
+    """The transaction that is to be reported."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """One answer: words, tool calls, or words first and then calls."""
@@ -75,6 +114,8 @@ class CallState:
     """Utterances not understood, in a row."""
     last_spoken: str = ""
     """What the caller heard last."""
+    bank: BankState = field(default_factory=BankState)
+    """Of the bank's script alone."""
 
     def finish_task(self) -> None:
         """The task is done or dropped; the name stays known."""

@@ -10,6 +10,14 @@ DESK_TOOLS = frozenset(
 )  # fmt: skip
 """Tools of the front desk. `end_call` is not among them: every persona may have it."""
 
+BANK_TOOLS = frozenset(
+    {"verify_identity", "account_balance", "explain_balance", "report_transaction"}
+)
+"""Tools of the bank's support line."""
+
+_TRANSFER = "transfer_to_"
+_PERSON = "transfer_to_human"
+
 
 @dataclass(frozen=True)
 class PlannedCall:
@@ -36,6 +44,20 @@ class Toolbox:
     def is_front_desk(self) -> bool:
         """Whether this is the persona that the script was written for."""
         return bool(DESK_TOOLS & self.schemas.keys())
+
+    @property
+    def is_bank(self) -> bool:
+        """Whether this is the bank's support line, or the reception before it."""
+        own_desk_tools = (DESK_TOOLS - {_PERSON}) & self.schemas.keys()
+        return bool(BANK_TOOLS & self.schemas.keys() or (self.colleague and not own_desk_tools))
+
+    @property
+    def colleague(self) -> str | None:
+        """The tool that hands the caller over to the first other agent; None when there is none."""
+        for name in self.schemas:
+            if name.startswith(_TRANSFER) and name != _PERSON:
+                return name
+        return None
 
     def unrestricted(self) -> "Toolbox":
         """The same tools, all of them free to use."""

@@ -2,11 +2,19 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from language_server.dialogue.intents import Intent, built_in_intents, parse_intents
+from language_server.dialogue.intents import (
+    BANK_INTENTS,
+    FRONT_DESK_INTENTS,
+    SHARED_INTENTS,
+    bank_intents,
+    built_in_intents,
+    parse_intents,
+)
 
 
-def test_the_built_in_file_knows_every_intent() -> None:
-    assert set(built_in_intents().root) == set(Intent)
+def test_the_built_in_files_know_every_intent() -> None:
+    assert set(built_in_intents().root) == FRONT_DESK_INTENTS
+    assert set(bank_intents().root) == BANK_INTENTS | SHARED_INTENTS
 
 
 def entries() -> dict[str, dict[str, object]]:
@@ -16,12 +24,12 @@ def entries() -> dict[str, dict[str, object]]:
             "rank": 1,
             "examples": [f"{intent.value.replace('_', ' ')} {a}" for a in alphabet[:5]],
         }
-        for intent in Intent
+        for intent in FRONT_DESK_INTENTS
     }
 
 
 def test_a_complete_file_is_read() -> None:
-    assert len(parse_intents(yaml.safe_dump(entries())).root) == len(Intent)
+    assert len(parse_intents(yaml.safe_dump(entries())).root) == len(FRONT_DESK_INTENTS)
 
 
 @pytest.mark.parametrize("fault", ["missing", "unknown", "doubled", "few", "rank", "capital"])

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_server.dialogue.intents import Intent, built_in_intents
+from language_server.dialogue.intents import FRONT_DESK_INTENTS, Intent, built_in_intents
 from language_server.dialogue.understanding import carve, understand
 from language_server.slots.plain_text import plain
 
@@ -58,7 +58,7 @@ def test_garbage_is_not_understood(sentence: str) -> None:
 def test_the_cases_are_held_out_and_many() -> None:
     examples = {e for entry in built_in_intents().root.values() for e in entry.examples}
     listed = cases("intent_cases.yaml")
-    for intent in Intent:
+    for intent in FRONT_DESK_INTENTS:
         own = [sentence for name, sentence in listed if name == intent]
         assert len(own) >= 12
     same = [sentence for _, sentence in listed if sentence in examples]

@@ -1,8 +1,9 @@
 """A language model for tests that says what it is told to, and remembers what it was asked."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from livekit.agents import APIConnectionError, APIConnectOptions, llm
 from livekit.agents.types import DEFAULT_API_CONNECT_OPTIONS
@@ -15,7 +16,13 @@ class ToolCall:
     """Sent as it is; need not be JSON."""
 
 
-Reply = str | ToolCall | Exception
+@dataclass(frozen=True)
+class Endless:
+    text: str
+    """Sent again and again, until the stream is closed."""
+
+
+Reply = str | ToolCall | Exception | Endless
 """One step of a script; an exception fails the request."""
 
 
@@ -26,6 +33,8 @@ class ScriptedLLM(llm.LLM):
         super().__init__()
         self._steps = [[step] if isinstance(step, Reply) else list(step) for step in steps]
         self.requests: list[list[dict[str, Any]]] = []
+        self.left = asyncio.Event()
+        """An endless reply was left."""
 
     def chat(
         self,
@@ -54,7 +63,9 @@ class _Stream(llm.LLMStream):
         for index, piece in enumerate(self._step):
             if isinstance(piece, Exception):
                 raise APIConnectionError(str(piece), retryable=False)
-            if isinstance(piece, str):
+            if isinstance(piece, Endless):
+                await self._send_without_end(piece.text)
+            elif isinstance(piece, str):
                 delta = llm.ChoiceDelta(role="assistant", content=piece)
             else:
                 call = llm.FunctionToolCall(
@@ -62,3 +73,14 @@ class _Stream(llm.LLMStream):
                 )
                 delta = llm.ChoiceDelta(role="assistant", tool_calls=[call])
             self._event_ch.send_nowait(llm.ChatChunk(id="scripted", delta=delta))
+
+    async def _send_without_end(self, text: str) -> NoReturn:
+        model = self._llm
+        assert isinstance(model, ScriptedLLM)
+        delta = llm.ChoiceDelta(role="assistant", content=text)
+        try:
+            while True:
+                self._event_ch.send_nowait(llm.ChatChunk(id="scripted", delta=delta))
+                await asyncio.sleep(0)
+        finally:
+            model.left.set()

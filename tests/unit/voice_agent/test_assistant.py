@@ -9,13 +9,11 @@ from livekit.agents import AgentSession, APIError
 
 from tests.unit.voice_agent.scripted_llm import Reply, ScriptedLLM, ToolCall
 from tests.unit.voice_agent.test_tools import FakeLine
-from voice_agent.appointments import SqliteAppointmentBook
 from voice_agent.assistant import Assistant
-from voice_agent.database import Database
-from voice_agent.handoffs import SqliteHandoffLog
 from voice_agent.personas import load_persona
 from voice_agent.prompt import call_prompt, system_prompt
-from voice_agent.tools.definition import ToolContext
+from voice_agent.settings import AgentSettings
+from voice_agent.tool_context import tool_context
 from voice_agent.tools.registry import bind_tools
 
 NOW = datetime(2026, 11, 21, 10, 15)
@@ -29,16 +27,8 @@ class Conversation:
         self._session = session
         self.model = model
         self.line = FakeLine()
-        database = Database(path / "appointments.db")
-        hours = load_persona("front_desk").opening_hours
-        assert hours is not None
-        self.tools = ToolContext(
-            line=self.line,
-            appointments=SqliteAppointmentBook(database),
-            handoffs=SqliteHandoffLog(database),
-            hours=hours,
-            clock=lambda: NOW,
-        )
+        settings = AgentSettings(database=path / "appointments.db")
+        self.tools = tool_context(self.line, settings, load_persona("front_desk"), lambda: NOW)
 
     async def begin(self) -> None:
         persona = load_persona("front_desk")

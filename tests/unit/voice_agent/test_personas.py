@@ -3,14 +3,16 @@ from pathlib import Path
 
 import pytest
 
+from voice_agent.persona_yaml import MAX_FILE_BYTES
 from voice_agent.personas import (
-    MAX_FILE_BYTES,
     PersonaError,
     UnknownPersona,
     default_persona,
     load_persona,
     read_persona,
 )
+from voice_agent.scopes import EARNED, Scope
+from voice_agent.tools.registry import TOOLS
 
 MINIMAL = """\
 name: clerk
@@ -60,7 +62,9 @@ def test_a_callers_name_is_never_a_path(name: str, tmp_path: Path) -> None:
 
 def test_an_unknown_name_lists_the_known_ones(tmp_path: Path) -> None:
     write(tmp_path, MINIMAL)
-    with pytest.raises(UnknownPersona, match=r"'nobody'; there are: clerk, front_desk"):
+    with pytest.raises(
+        UnknownPersona, match="'nobody'; there are: bank_reception, bank_support, clerk"
+    ):
         load_persona("nobody", tmp_path)
 
 
@@ -108,6 +112,75 @@ def test_a_mistake_names_file_line_and_field(
     with pytest.raises(PersonaError, match=message) as caught:
         read_persona(path)
     assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+COLLEAGUES = (
+    MINIMAL
+    + """\
+hands_over_to: [desk]
+agents:
+  desk:
+    when: For letters.
+    instructions: Be quick.
+    tools: [end_call]
+"""
+)
+
+
+def test_colleagues_have_their_own_words_and_the_personas_rest(tmp_path: Path) -> None:
+    persona = read_persona(write(tmp_path, COLLEAGUES + "    voice: deep\n"))
+    desk = persona.colleague("desk")
+    assert (desk.instructions, desk.tools, desk.voice) == ("Be quick.", ("end_call",), "deep")
+    assert (desk.language, desk.farewell, desk.name) == ("en", persona.farewell, "clerk")
+    assert desk.granted == {Scope.CALL_CONTROL}
+    assert persona.granted == {Scope.CALL_CONTROL}
+    with pytest.raises(KeyError):
+        persona.colleague("nobody")
+
+
+@pytest.mark.parametrize("name", ["bank_support", "bank_reception"])
+def test_the_banks_personas_verify_before_they_tell(name: str) -> None:
+    persona = load_persona(name)
+    for role in (persona, *persona.agents.values()):
+        assert not role.granted & EARNED
+        for tool in {"account_balance", "explain_balance", "report_transaction"} & set(role.tools):
+            assert Scope.CALLER_VERIFIED in TOOLS[tool].needs
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (MINIMAL + "scopes: [fly]\n", r"line 5: scopes.0: Input should be"),
+        (MINIMAL + "scopes: [caller:verified]\n", r"line 5: scopes: caller:verified is earned"),
+        (
+            MINIMAL + "tools:\n  - end_call\nscopes: [identity:check]\n",
+            r"line 7: scopes: tool end_call needs call:control, which is left out",
+        ),
+        (
+            MINIMAL + "tools: [account_balance]\n",
+            r"line 5: tools: tool account_balance works only after verify_identity, which nobody",
+        ),
+        (MINIMAL + "hands_over_to: [desk]\n", r"line 5: hands_over_to.0: no other agent 'desk'"),
+        (MINIMAL + "hands_over_to: [../desk]\n", r"line 5: hands_over_to.0: String should match"),
+        (COLLEAGUES.replace("hands_over_to: [desk]\n", ""), r"line 6: agents.desk: nobody hands"),
+        (COLLEAGUES.replace("desk", "human"), r"line 7: agents.human: human is the name"),
+        (
+            COLLEAGUES.replace("    when: For letters.\n", ""),
+            r"line 7: agents.desk.when: Field",
+        ),
+        (COLLEAGUES + "    hands_over_to: [desk]\n", r"line 11: .*no other agent 'desk'"),
+        (COLLEAGUES + "    scopes: []\n", r"line 11: agents.desk.scopes: tool end_call needs"),
+        (COLLEAGUES + "    tools_: [x]\n", r"line 11: agents.desk.tools_: Extra inputs"),
+        (COLLEAGUES + "    greeting: Hi\n", r"line 11: agents.desk.greeting: Extra inputs"),
+        (COLLEAGUES + "  desk:\n    when: x\n", r"line 11: desk: is repeated"),
+    ],
+)
+def test_a_persona_that_contradicts_itself_is_refused(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PersonaError, match=message) as caught:
+        read_persona(write(tmp_path, text))
     assert "\n" not in str(caught.value)
 
 

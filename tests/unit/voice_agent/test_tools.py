@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,14 @@ from livekit.agents.voice import SpeechHandle
 
 from voice_agent.appointments import Appointment, SqliteAppointmentBook
 from voice_agent.database import Database
-from voice_agent.handoffs import SqliteHandoffLog
 from voice_agent.opening_hours import OpeningHours
 from voice_agent.personas import load_persona
-from voice_agent.tools import definition
-from voice_agent.tools.definition import MAX_RESULT_BYTES, ToolContext
+from voice_agent.settings import AgentSettings
+from voice_agent.tool_context import tool_context
+from voice_agent.tools.definition import ToolContext
+from voice_agent.tools.execution import MAX_RESULT_BYTES, bind
 from voice_agent.tools.registry import TOOLS, bind_tools
+from voice_agent.tools.run_record import RunRecord
 
 NOW = datetime(2026, 11, 21, 10, 15)  # a Saturday
 
@@ -49,6 +54,12 @@ class FakeRun:
         if self._interrupted:
             raise RuntimeError("already interrupted")
 
+    @asynccontextmanager
+    async def with_filler(
+        self, source: Callable[[int], object], *, delay: float
+    ) -> AsyncIterator[None]:
+        yield
+
 
 @pytest.fixture
 def line() -> FakeLine:
@@ -56,21 +67,18 @@ def line() -> FakeLine:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return Database(tmp_path / "appointments.db")
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "appointments.db"
 
 
 @pytest.fixture
-def context(line: FakeLine, database: Database) -> ToolContext:
-    hours = load_persona("front_desk").opening_hours
-    assert hours is not None
-    return ToolContext(
-        line=line,
-        appointments=SqliteAppointmentBook(database),
-        handoffs=SqliteHandoffLog(database),
-        hours=hours,
-        clock=lambda: NOW,
-    )
+def database(path: Path) -> Database:
+    return Database(path)
+
+
+@pytest.fixture
+def context(line: FakeLine, path: Path) -> ToolContext:
+    return tool_context(line, AgentSettings(database=path), load_persona("front_desk"), lambda: NOW)
 
 
 async def call(context: ToolContext, tool_name: str, **arguments: object) -> Any:
@@ -79,7 +87,7 @@ async def call(context: ToolContext, tool_name: str, **arguments: object) -> Any
 
 
 async def call_in(run: FakeRun, context: ToolContext, tool_name: str, **arguments: object) -> Any:
-    tool: Any = TOOLS[tool_name].bind(context)
+    tool: Any = bind(TOOLS[tool_name], context)
     result = await tool(arguments, run)
     return None if result is None else json.loads(result)
 
@@ -116,13 +124,7 @@ async def test_free_slots_leave_out_what_is_booked(context: ToolContext) -> None
 
 
 async def test_todays_past_slots_are_not_offered(context: ToolContext) -> None:
-    at_noon = ToolContext(
-        line=context.line,
-        appointments=context.appointments,
-        handoffs=context.handoffs,
-        hours=context.hours,
-        clock=lambda: datetime(2026, 11, 24, 16, 45),
-    )
+    at_noon = replace(context, clock=lambda: datetime(2026, 11, 24, 16, 45))
     assert (await call(at_noon, "find_free_slots", day=TUESDAY))["slots"] == ["17:00", "17:30"]
     refused = await call(at_noon, "book_appointment", name="Al Ko", day=TUESDAY, time="16:30")
     assert refused == {"error": "That time has already passed.", "alternatives": ["17:00", "17:30"]}
@@ -162,7 +164,8 @@ async def test_an_appointment_is_moved_and_cancelled(context: ToolContext) -> No
     )
     cancelled = await call(context, "cancel_appointment", appointment_id=identity)
     assert cancelled["cancelled"] is True
-    again = await call(context, "cancel_appointment", appointment_id=identity)
+    later = replace(context, record=RunRecord())
+    again = await call(later, "cancel_appointment", appointment_id=identity)
     assert "no such appointment" in again["error"]
     assert await call(context, "find_appointment", name="Peter Miller") == {"appointments": []}
 
@@ -264,14 +267,9 @@ async def test_a_tool_that_hangs_is_given_up(
             await asyncio.Event().wait()
             raise AssertionError
 
-    monkeypatch.setattr(definition, "TOOL_TIMEOUT_S", 0.01)
-    stuck = ToolContext(
-        line=context.line,
-        appointments=StuckBook(Database(Path("unused"))),
-        handoffs=context.handoffs,
-        hours=context.hours,
-        clock=context.clock,
-    )
+    impatient = replace(TOOLS["find_appointment"], timeout_s=0.01)
+    monkeypatch.setitem(TOOLS, "find_appointment", impatient)
+    stuck = replace(context, appointments=StuckBook(Database(Path("unused"))))
     result = await call(stuck, "find_appointment", name="Peter Miller")
     assert "cannot be reached" in result["error"]
 
@@ -285,13 +283,7 @@ async def test_cancellation_goes_through(context: ToolContext) -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-    stuck = ToolContext(
-        line=context.line,
-        appointments=StuckBook(Database(Path("unused"))),
-        handoffs=context.handoffs,
-        hours=context.hours,
-        clock=context.clock,
-    )
+    stuck = replace(context, appointments=StuckBook(Database(Path("unused"))))
     task = asyncio.create_task(call(stuck, "find_appointment", name="Peter Miller"))
     await started.wait()
     task.cancel()
@@ -310,6 +302,10 @@ async def test_a_wish_for_a_person_is_written_down_and_shown(
         lambda connection: connection.execute("SELECT room, reason FROM handoffs").fetchall()
     )
     assert rows == [("room-1", "a complaint")]
+    await call(context, "transfer_to_human", reason="in other words")
+    assert rows == await database.read(
+        lambda connection: connection.execute("SELECT room, reason FROM handoffs").fetchall()
+    )
 
 
 async def test_hanging_up_waits_for_the_speech_and_says_nothing(
@@ -338,4 +334,4 @@ def test_a_practice_that_is_never_open_has_no_next_day() -> None:
 
 
 def test_fake_run_stands_for_livekits() -> None:
-    assert {"disallow_interruptions", "speech_handle"} <= set(dir(RunContext))
+    assert {"disallow_interruptions", "speech_handle", "with_filler"} <= set(dir(RunContext))
