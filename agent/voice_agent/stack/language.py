@@ -41,6 +41,7 @@ def language_settings(settings: RunSettings) -> dict[str, str]:
     """
     if not serves_model(settings):
         return {}
+    model = _directory(settings)
     if find_spec("vllm") is not None and settings.language_python is None:
         python = Path(sys.executable)
     else:
@@ -48,8 +49,8 @@ def language_settings(settings: RunSettings) -> dict[str, str]:
         python = vllm_python(named, "PARLEY_LANGUAGE_PYTHON", "the language model")
     return {
         "PARLEY_LANGUAGE_ENGINE": "vllm",
-        "PARLEY_LANGUAGE_MODEL": str(_directory(settings)),
-        "PARLEY_LANGUAGE_MODEL_NAME": settings.language_model_name or _directory(settings).name,
+        "PARLEY_LANGUAGE_MODEL": str(model),
+        "PARLEY_LANGUAGE_MODEL_NAME": settings.language_model_name or model.name,
         "PARLEY_LANGUAGE_PYTHON": str(python),
     }
 
