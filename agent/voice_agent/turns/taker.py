@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from speech_plugins.turn_taking import TurnLine
-from voice_agent.turns.backchannel import is_backchannel
+from voice_agent.turns.backchannel import LONGEST_S, is_backchannel
 from voice_agent.turns.endpointer import Endpointer
 from voice_agent.turns.sound import SOUND_SAMPLES, Pcm16, SoundModel
 from voice_agent.turns.speech_activity import RATE_HZ, Heard, SpeechActivity
@@ -97,6 +97,9 @@ class StreamTurnTaker:
             self._heard = heard
             if heard.began is not None:
                 self._on_speech_began(heard.began)
+            if self._over_agent and self._duration_s > LONGEST_S:
+                # No back-channel, whatever the words are: a slow recogniser tells them too late.
+                self._take_floor()
             if self._endpointer.hear(heard):
                 self._look_at_sound(heard.position)
             self._decide()
@@ -106,8 +109,7 @@ class StreamTurnTaker:
         self._endpointer.read(text, end)
         if self._over_agent and not is_backchannel(text, self._duration_s):
             # Not at the end of the turn: from here on an answer may be prepared.
-            self._over_agent = False
-            self._floor.take_from_agent()
+            self._take_floor()
         self._decide()
 
     def close(self) -> None:
@@ -130,6 +132,10 @@ class StreamTurnTaker:
     @property
     def _duration_s(self) -> float:
         return (self._heard.speech_end - self._began) / RATE_HZ
+
+    def _take_floor(self) -> None:
+        self._over_agent = False
+        self._floor.take_from_agent()
 
     def _on_speech_began(self, began: int) -> None:
         self._began = began

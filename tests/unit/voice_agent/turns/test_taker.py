@@ -165,6 +165,15 @@ async def test_more_than_a_back_channel_takes_the_floor_before_it_is_over() -> N
     assert scene.line.asked == []
 
 
+async def test_long_speech_takes_the_floor_before_any_word_is_read() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.hear(silence(5), speech(windows(1.1)))
+    assert scene.floor.taken == 0
+    scene.hear(speech(windows(0.3)))
+    assert scene.floor.taken == 1
+
+
 async def test_a_noise_over_the_agent_is_nobodys_turn() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
