@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -11,6 +11,40 @@ BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
 """As shells report a command that Ctrl-C ended."""
 _SETTING: Final = re.compile(r"(?:PARLEY_)?([A-Za-z_]+)=(.*)", re.DOTALL)
+
+
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the result here.")
+]
+
+
+def plot_option(drawn: str) -> Any:
+    """`--plot`.
+
+    Args:
+        drawn: what the picture shows, for the help.
+    """
+    return typer.Option(metavar="FILE.png", help=f"Draw {drawn}.")
+
+
+def setting_option(of: str) -> Any:
+    """`--setting`, read by `parse_settings`.
+
+    Args:
+        of: whose setting it is, for the help.
+    """
+    return typer.Option(metavar="NAME=VALUE", help=f"A setting of {of}. May be repeated.")
+
+
+def talk_option(default_s: float) -> Any:
+    """`--talk`.
+
+    Args:
+        default_s: of a full run, seconds.
+    """
+    return typer.Option(
+        metavar="SECONDS", min=2, max=600, help="Length of a round.", show_default=f"{default_s:g}"
+    )
 
 
 class BadOption(ValueError):

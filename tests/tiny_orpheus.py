@@ -1,7 +1,6 @@
 """The tiny Orpheus: trained where tests need it, spoken by a real server in vLLM's environment."""
 
 import hashlib
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,17 +8,12 @@ from pathlib import Path
 
 from tests.speech_server_process import SpeechServer, speech_server_process
 from tests.tiny_voice import FOLDER, SNAC_FOLDER
+from tests.vllm_environment import PYTHON
 
 _ROOT = Path(__file__).parents[1]
 _SCRIPT = FOLDER / "make_llama.py"
 _ARTIFACTS = _ROOT / "tests" / "artifacts"
 
-PYTHON = Path(os.environ.get("PARLEY_TEST_VLLM", _ROOT / ".venv-vllm")) / "bin" / "python"
-"""The interpreter of vLLM's environment."""
-MISSING = (
-    f"vLLM's environment is not installed ({PYTHON.parents[1]}): `make .venv-vllm/.installed`,"
-    " or name one with PARLEY_TEST_VLLM"
-)
 LIKELIEST = {"tts_temperature": "0", "tts_repetition_penalty": "1"}
 """Settings with which the tiny voice keeps up with speech on a CPU: it knows its sentences by heart
 and needs no chance to say them."""

@@ -16,7 +16,6 @@ from voice_agent.prompt import system_prompt
 from voice_agent.providers import create_llm, create_stt, create_tts
 from voice_agent.settings import AgentSettings
 from voice_agent.turns.call_turns import (
-    VAD_MIN_SILENCE_S,
     call_conversation,
     turn_handling,
     vad_min_silence_s,
@@ -41,9 +40,9 @@ OUTPUT_RATE_HZ = 24_000
 """Rate of the agent's audio."""
 
 
-def load_vad() -> vad.VAD:
+def load_vad(settings: AgentSettings) -> vad.VAD:
     """Load the voice activity detector; once per process, it is shared by nothing but one call."""
-    return silero.VAD.load(min_silence_duration=VAD_MIN_SILENCE_S)
+    return silero.VAD.load(min_silence_duration=vad_min_silence_s(settings))
 
 
 def create_session(
@@ -65,8 +64,6 @@ def create_session(
             answers them; the room's name.
     """
     conversation = call_conversation(settings, persona.language)
-    if isinstance(voice_activity, silero.VAD):
-        voice_activity.update_options(min_silence_duration=vad_min_silence_s(settings))
     session: AgentSession = AgentSession(
         stt=create_stt(
             settings,

@@ -102,7 +102,7 @@ def _load(server: AgentServer) -> float:
 
 def prewarm(process: JobProcess, settings: AgentSettings) -> None:
     """Load what a call needs before there is a call."""
-    process.userdata[VAD_KEY] = load_vad()
+    process.userdata[VAD_KEY] = load_vad(settings)
     tls_context(settings.llm_url)
 
 

@@ -15,7 +15,16 @@ from bench.call.sayings import load_sayings
 from bench.call.tables import cost_table, kind_table, turn_table
 from bench.cells import WIDTH
 from bench.children import PeerUnavailable
-from bench.options import BAD_INPUT, BadOption, check_outputs, fail, parse_settings
+from bench.options import (
+    BAD_INPUT,
+    BadOption,
+    JsonFile,
+    check_outputs,
+    fail,
+    parse_settings,
+    plot_option,
+    setting_option,
+)
 from bench.run import Output, run_to_report
 from speech_server.errors import SpeechError
 from voice_agent.settings import home_dir
@@ -64,20 +73,13 @@ def call(
             "--simulated", help="A second table with a GPU's timings simulated, labelled as such."
         ),
     ] = False,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of our stack. May be repeated."),
-    ] = None,
+    setting: Annotated[list[str] | None, setting_option("our stack")] = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="End within two minutes: a few turns, not a figure to quote."),
     ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the result here.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw how long callers wait.")
-    ] = None,
+    json_file: JsonFile = None,
+    plot: Annotated[Path | None, plot_option("how long callers wait")] = None,
 ) -> None:
     """Call our agent and LiveKit's stock wiring, in turns, and measure both at the caller's ear.
 

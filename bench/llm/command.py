@@ -14,7 +14,16 @@ from bench.llm.plan import FULL, QUICK, parse_callers
 from bench.llm.report import Report
 from bench.llm.systems import System, check
 from bench.llm.tables import load_table, prompt_table
-from bench.options import BAD_INPUT, BadOption, check_outputs, fail, parse_settings
+from bench.options import (
+    BAD_INPUT,
+    BadOption,
+    JsonFile,
+    check_outputs,
+    fail,
+    parse_settings,
+    plot_option,
+    setting_option,
+)
 from bench.run import Output, run_to_report
 
 
@@ -57,21 +66,13 @@ def llm(
         ),
     ] = None,
     setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A setting of our server, for example language_max_sequences=4. May be repeated.",
-        ),
+        list[str] | None, setting_option("our server, for example language_max_sequences=4")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="End within two minutes: few prompts, few steps.")
     ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the result here.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw the times, by callers at once.")
-    ] = None,
+    json_file: JsonFile = None,
+    plot: Annotated[Path | None, plot_option("the times, by callers at once")] = None,
 ) -> None:
     """Ask a language model as calls do and measure when its tokens come.
 

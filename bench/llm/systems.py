@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.options import BadOption
-from tests.tiny_dialogue import BLOCK_TOKENS, MISSING, MODEL, PYTHON, language_server
+from tests.tiny_dialogue import BLOCK_TOKENS, MODEL, language_server
+from tests.vllm_environment import MISSING, PYTHON
 
 _MAKE: Final = Path(__file__).with_name("random_llama.py")
 _MAKE_TIMEOUT_S: Final = 300.0

@@ -12,9 +12,13 @@ from bench.cells import WIDTH
 from bench.options import (
     BAD_INPUT,
     BadOption,
+    JsonFile,
     check_outputs,
     fail,
     parse_settings,
+    plot_option,
+    setting_option,
+    talk_option,
 )
 from bench.run import Output, run_to_report
 from bench.stt.benchmark import Benchmark, Peers
@@ -73,16 +77,7 @@ def stt(
             "speech, the 0.1 s of silence before Finalize included.",
         ),
     ] = 0.5,
-    talk: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=2,
-            max=600,
-            help="Length of a round.",
-            show_default=f"{FULL.talk_s:g}",
-        ),
-    ] = None,
+    talk: Annotated[float | None, talk_option(FULL.talk_s)] = None,
     cpu_threads: Annotated[
         int | None,
         typer.Option(min=1, max=256, help="Threads of the engines.", show_default="all cores"),
@@ -94,21 +89,13 @@ def stt(
         bool, typer.Option(help="Measure other ways to serve the same model beside ours.")
     ] = True,
     setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A setting of our server, for example stt_shortest_window_s=6. May be repeated.",
-        ),
+        list[str] | None, setting_option("our server, for example stt_shortest_window_s=6")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="End within a minute: few steps, short rounds.")
     ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the result here.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw latency and cost by streams.")
-    ] = None,
+    json_file: JsonFile = None,
+    plot: Annotated[Path | None, plot_option("latency and cost by streams")] = None,
 ) -> None:
     """Load the speech server with real-time callers and measure when they are heard.
 

@@ -12,9 +12,13 @@ from bench.cells import WIDTH
 from bench.options import (
     BAD_INPUT,
     BadOption,
+    JsonFile,
     check_outputs,
     fail,
     parse_settings,
+    plot_option,
+    setting_option,
+    talk_option,
 )
 from bench.run import Output, run_to_report
 from bench.tts.benchmark import Benchmark
@@ -66,16 +70,7 @@ def tts(
             "within this after their first text.",
         ),
     ] = BOUND_S,
-    talk: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=2,
-            max=600,
-            help="Length of a round.",
-            show_default=f"{FULL.talk_s:g}",
-        ),
-    ] = None,
+    talk: Annotated[float | None, talk_option(FULL.talk_s)] = None,
     text_pace: Annotated[
         float,
         typer.Option(
@@ -83,21 +78,13 @@ def tts(
         ),
     ] = TOKENS_PER_S,
     setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A setting of our server, for example tts_memory_share=0.4. May be repeated.",
-        ),
+        list[str] | None, setting_option("our server, for example tts_memory_share=0.4")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="End within a minute: few steps, short rounds.")
     ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the result here.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw what is heard, by load.")
-    ] = None,
+    json_file: JsonFile = None,
+    plot: Annotated[Path | None, plot_option("what is heard, by load")] = None,
 ) -> None:
     """Ask the speech server for replies and measure when they are heard.
 

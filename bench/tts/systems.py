@@ -9,7 +9,8 @@ from typing import Final, Literal
 from bench.options import BadOption
 from bench.tts.snac_work import TINY_VOICE
 from tests.speech_server_process import SpeechServer, speech_server_process
-from tests.tiny_orpheus import MISSING, PYTHON, llama
+from tests.tiny_orpheus import llama
+from tests.vllm_environment import MISSING, PYTHON
 
 EngineName = Literal["auto", "flite", "espeak", "orpheus"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.tiny_dialogue import MISSING, PYTHON
+from tests.vllm_environment import MISSING, PYTHON
 from voice_agent.cli import app
 
 pytestmark = [

@@ -13,8 +13,9 @@ from speech_server.tts.silence import AUDIBLE_LEVEL
 from tests.contract.speak.speak_client import audio, generate, receive, send, until_done
 from tests.heard import words_heard
 from tests.speech_server_process import SpeechServer
-from tests.tiny_orpheus import MISSING, PYTHON, tiny_orpheus_server
+from tests.tiny_orpheus import tiny_orpheus_server
 from tests.tiny_voice import sentences
+from tests.vllm_environment import MISSING, PYTHON
 
 pytestmark = [
     pytest.mark.skipif(not PYTHON.is_file(), reason=MISSING),

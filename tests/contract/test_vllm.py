@@ -15,17 +15,9 @@ from tokenizers import Tokenizer
 from language_server.vllm.counters import Counters
 from speech_plugins import LLM
 from speech_plugins.priority import Priority, requests_at
-from tests.tiny_dialogue import (
-    BLOCK_TOKENS,
-    MISSING,
-    MODEL,
-    PYTHON,
-    LanguageServer,
-    dialogue,
-    language_server,
-    llama,
-    tools,
-)
+from tests.server_process import Server
+from tests.tiny_dialogue import BLOCK_TOKENS, MODEL, dialogue, language_server, llama, tools
+from tests.vllm_environment import MISSING, PYTHON
 
 pytestmark = [
     pytest.mark.skipif(not PYTHON.is_file(), reason=MISSING),
@@ -45,7 +37,7 @@ LONG = 1500
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[LanguageServer]:
+def server() -> Iterator[Server]:
     # One sequence in a step, so that requests wait inside vLLM and their order can be seen.
     with language_server(
         api_key=KEY,
@@ -58,14 +50,14 @@ def server() -> Iterator[LanguageServer]:
 
 
 @pytest.fixture
-async def http(server: LanguageServer) -> AsyncIterator[httpx.AsyncClient]:
+async def http(server: Server) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": f"Bearer {KEY}"}
     async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=120) as client:
         yield client
 
 
 @pytest.fixture
-async def model(server: LanguageServer) -> AsyncIterator[LLM]:
+async def model(server: Server) -> AsyncIterator[LLM]:
     async with LLM(
         url=f"{server.url}/v1",
         model=MODEL,
@@ -262,7 +254,7 @@ async def test_vllm_s_other_paths_cannot_be_reached(http: httpx.AsyncClient, pat
         assert (await http.request(method, path, json={})).status_code == 404
 
 
-async def test_the_key_is_needed(server: LanguageServer) -> None:
+async def test_the_key_is_needed(server: Server) -> None:
     async with httpx.AsyncClient(base_url=server.url) as stranger:
         asked = await stranger.post("/v1/chat/completions", json=body("Hello."))
         assert asked.status_code == 401
@@ -326,7 +318,7 @@ async def test_answers_at_once_do_not_mix(model: LLM) -> None:
     assert [answer.text for answer in answers] == [EXCHANGES[text]["assistant"] for text in said]
 
 
-async def test_both_end_on_sigterm_and_leave_nothing(server: LanguageServer) -> None:
+async def test_both_end_on_sigterm_and_leave_nothing(server: Server) -> None:
     """Last: it stops the server of this module."""
     family = psutil.Process(server.process.pid).children(recursive=True)
     assert family

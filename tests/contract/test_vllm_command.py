@@ -10,8 +10,8 @@ import pytest
 from language_server.settings import LanguageServerSettings, ProfileName
 from language_server.vllm.command import vllm_command
 from language_server.vllm.model import read_model
-from tests.tiny_dialogue import MISSING, PYTHON
 from tests.unit.language_server.vllm.model_folder import make_folder
+from tests.vllm_environment import MISSING, PYTHON
 
 pytestmark = [
     pytest.mark.skipif(not PYTHON.is_file(), reason=MISSING),

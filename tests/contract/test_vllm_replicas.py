@@ -10,15 +10,9 @@ import psutil
 import pytest
 
 from language_server.vllm.counters import Counters
-from tests.tiny_dialogue import (
-    BLOCK_TOKENS,
-    MISSING,
-    MODEL,
-    PYTHON,
-    LanguageServer,
-    dialogue,
-    language_server,
-)
+from tests.server_process import Server
+from tests.tiny_dialogue import BLOCK_TOKENS, MODEL, dialogue, language_server
+from tests.vllm_environment import MISSING, PYTHON
 
 pytestmark = [
     pytest.mark.skipif(not PYTHON.is_file(), reason=MISSING),
@@ -31,7 +25,7 @@ CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[LanguageServer]:
+def server() -> Iterator[Server]:
     with language_server(
         replicas="2",
         context_tokens=str(CONTEXT_TOKENS),
@@ -41,7 +35,7 @@ def server() -> Iterator[LanguageServer]:
 
 
 @pytest.fixture
-async def http(server: LanguageServer) -> AsyncIterator[httpx.AsyncClient]:
+async def http(server: Server) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=server.url, timeout=120) as client:
         yield client
 
@@ -111,7 +105,7 @@ async def _looked(http: httpx.AsyncClient, copy: str) -> None:
 
 
 async def test_the_other_copy_takes_over_when_one_dies_until_it_is_back(
-    server: LanguageServer, http: httpx.AsyncClient
+    server: Server, http: httpx.AsyncClient
 ) -> None:
     system = dialogue()["system"]
     homes = {
@@ -138,7 +132,7 @@ async def test_the_other_copy_takes_over_when_one_dies_until_it_is_back(
     assert {(await ask(http, system, room))[0] for room in homes} == set(homes.values())
 
 
-async def test_all_end_on_sigterm(server: LanguageServer) -> None:
+async def test_all_end_on_sigterm(server: Server) -> None:
     """Last: it stops the server of this module."""
     family = psutil.Process(server.process.pid).children(recursive=True)
     assert server.stop() == 0

@@ -11,8 +11,9 @@ import yaml
 
 from tests.e2e.test_call import CONVERSATION, agent_side, call, transcribe
 from tests.stack import Stack, running_stack
-from tests.tiny_orpheus import LIKELIEST, MISSING, PYTHON, llama
+from tests.tiny_orpheus import LIKELIEST, llama
 from tests.tiny_voice import SNAC_FOLDER, sentences
+from tests.vllm_environment import MISSING, PYTHON
 from voice_agent.stack.running_stack import read_running_stack
 
 pytestmark = [

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import httpx
 import uvicorn
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -20,6 +21,7 @@ from language_server.vllm.replica import Replica
 from language_server.vllm.supervisor import watch
 from language_server.vllm.warmth import WarmPrefixes
 
+CHAT = "/v1/chat/completions"
 MODEL = "tiny"
 CONTROL = ("<|im_start|>", "<|im_end|>")
 DONE = "data: [DONE]\n\n"
@@ -43,7 +45,7 @@ class FakeVllm:
         app = web.Application()
         app.router.add_get("/health", self._health)
         app.router.add_get("/metrics", self._metrics)
-        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post(CHAT, self._chat)
         app.router.add_route("*", "/{path:.*}", self._anything)
         self.reached_paths: list[str] = []
         self.server = TestServer(app)
@@ -150,6 +152,11 @@ async def proxied(
         finally:
             server.should_exit = True
             await serving
+
+
+def client(server: Proxied, **headers: str) -> httpx.AsyncClient:
+    """A client of our proxy."""
+    return httpx.AsyncClient(base_url=server.url, timeout=20, headers=headers)
 
 
 async def _end(task: "asyncio.Task[None]") -> None:

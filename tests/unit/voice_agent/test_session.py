@@ -28,7 +28,7 @@ async def session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     settings = AgentSettings(
         speech_url=CLOSED, llm_url=f"{CLOSED}/v1", turn_detection=request.param
     )
-    session = create_session(settings, load_persona("front_desk"), load_vad(), [])
+    session = create_session(settings, load_persona("front_desk"), load_vad(settings), [])
     yield session
     for model in (session.stt, session.llm, session.tts):
         assert model is not None
