@@ -1,6 +1,6 @@
 """The result of a run and its headline figures, as JSON."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -259,8 +259,3 @@ def _value(found: Percentiles | None, name: str) -> float | None:
 
 def _as_dict(found: Percentiles | None) -> dict[str, float] | None:
     return asdict(found) if found else None
-
-
-def kinds_of(tallies: Sequence[Tally]) -> list[str]:
-    """Every kind of turn, in the order of the recorded set."""
-    return list(dict.fromkeys(turn.kind for tally in tallies for turn in tally.turns))
