@@ -6,7 +6,7 @@ import pytest
 from livekit import rtc
 from livekit.agents.types import TOPIC_CHAT
 
-from tests.unit.voice_agent.test_call import StubRoom
+from tests.unit.voice_agent.stub_call import StubRoom
 from voice_agent.typed_text import MAX_MESSAGES, MAX_TYPED_CHARACTERS, TypedText
 
 
