@@ -23,9 +23,10 @@ from speech_plugins import LLM
 from speech_plugins.fallback_llm import FallbackLLM
 from voice_agent.agents import CallAgents, McpTools, connect_mcp
 from voice_agent.apologies import Apologies, is_spoken
+from voice_agent.audio_output import RoomAudioOutput
 from voice_agent.personas import Persona, PersonaError, default_persona, load_persona
 from voice_agent.prompt import persona_clock
-from voice_agent.session import create_session, room_options
+from voice_agent.session import OUTPUT_RATE_HZ, create_session, room_options
 from voice_agent.settings import AgentSettings
 from voice_agent.silence import SilenceWatch
 from voice_agent.tool_context import tool_context
@@ -110,6 +111,7 @@ class Call:
             ask=lambda: self._spawn(self._ask_whether_there()),
             give_up=lambda: self._spawn(self._give_up()),
         )
+        self._voice: RoomAudioOutput | None = None
         self._ending = False
 
     @property
@@ -132,6 +134,9 @@ class Call:
         self._job.add_shutdown_callback(self._stop)
         self._typed_text.open()
         self._spawn(self._send_reports())
+        if not self._job.is_fake_job():  # the console has a sound card
+            session.output.audio = self._voice = RoomAudioOutput(self._job.room, OUTPUT_RATE_HZ)
+            self._spawn(self._open_voice(self._voice))
         await session.start(
             self._agents.first(),
             room=self._job.room,
@@ -140,6 +145,10 @@ class Call:
             record=False,
         )
         logger.info("call started", extra={"persona": self._persona.name})
+
+    async def _open_voice(self, voice: RoomAudioOutput) -> None:
+        await self._job.connect()
+        await voice.open()
 
     async def mark_handoff(self) -> None:
         """Show in the room that a person is wanted."""
@@ -228,6 +237,8 @@ class Call:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._voice is not None:
+            await self._voice.aclose()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

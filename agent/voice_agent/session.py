@@ -6,7 +6,6 @@ runs in this process, interruptions are decided by the local VAD, and nothing is
 
 from collections.abc import Sequence
 
-from livekit import rtc
 from livekit.agents import AgentSession, llm, room_io, vad
 from livekit.plugins import silero
 
@@ -103,10 +102,7 @@ def room_options(settings: AgentSettings) -> room_io.RoomOptions:
             noise_cancellation=suppress_noise if settings.noise_suppression else None,
             auto_gain_control=False,
         ),
-        audio_output=room_io.AudioOutputOptions(
-            sample_rate=OUTPUT_RATE_HZ,
-            track_publish_options=rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE),
-        ),
+        audio_output=False,  # `RoomAudioOutput`
         text_output=True,
         close_on_disconnect=True,
         delete_room_on_close=False,

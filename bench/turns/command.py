@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,6 +15,7 @@ from bench.machine import hardware, versions
 from bench.options import BAD_INPUT, BadOption, check_outputs, fail
 from bench.turns.evaluation import PARTS, Heard, Result, evaluate, turns_of
 from bench.turns.fit import fit_weights, tune_threshold
+from bench.turns.floor import FloorResult, evaluate_floor
 from bench.turns.recorded_set import recorded_set
 from bench.turns.replay import READ_DELAY_S, Rule, fixed_silence, framework, ours
 from bench.turns.trace import traces
@@ -79,8 +81,13 @@ def turns(
         for name, rule in rules.items()
     ]
     console.print(_table(results))
+    settings = EndpointingSettings(threshold, hard_limit)
+    floor = [evaluate_floor(part, heard, LogisticScorer(weights), settings) for part in PARTS]
+    console.print(_floor_table(floor))
     if json_file is not None:
-        json_file.write_text(f"{json.dumps(_report(results, threshold), indent=2)}\n", "utf-8")
+        json_file.write_text(
+            f"{json.dumps(_report(results, floor, threshold), indent=2)}\n", "utf-8"
+        )
 
 
 def _rules(weights: Weights, settings: EndpointingSettings) -> dict[str, Rule]:
@@ -113,7 +120,22 @@ def _table(results: list[Result]) -> Table:
     return table
 
 
-def _report(results: list[Result], threshold: float) -> dict[str, Any]:
+def _floor_table(results: list[FloorResult]) -> Table:
+    table = Table(title="Who has the floor when a caller speaks over the agent")
+    for name in ("part", "back-channels", "ignored", "silent p50 ms", "p95 ms"):
+        table.add_column(name, justify="left" if name == "part" else "right")
+    for name in ("interruptions", "heeded", "told to be silent p50 ms", "p95 ms"):
+        table.add_column(name, justify="right")
+    for one in results:
+        table.add_row(
+            one.part, str(one.backchannels), str(one.ignored), ms(one.silent_p50_s),
+            ms(one.silent_p95_s), str(one.interruptions), str(one.heeded), ms(one.stopped_p50_s),
+            ms(one.stopped_p95_s),
+        )  # fmt: skip
+    return table
+
+
+def _report(results: list[Result], floor: list[FloorResult], threshold: float) -> dict[str, Any]:
     def of(rule: str) -> Result:
         return next(r for r in results if r.rule == rule and r.part == "held_out")
 
@@ -125,9 +147,15 @@ def _report(results: list[Result], threshold: float) -> dict[str, Any]:
             "delay_p95_s": of(OURS).delay_p95_s,
             "stock_delay_p50_s": of(STOCK).delay_p50_s,
             "stock_delay_p95_s": of(STOCK).delay_p95_s,
+            "backchannels_ignored_rate": sum(one.ignored for one in floor)
+            / sum(one.backchannels for one in floor),
+            "interruptions_heeded_rate": sum(one.heeded for one in floor)
+            / sum(one.interruptions for one in floor),
         },
         "conditions": {"threshold": threshold, "words_after_s": READ_DELAY_S},
         "results": [{**asdict(result), "cut_off_rate": result.cut_off_rate} for result in results],
+        "floor": [asdict(one) for one in floor],
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": hardware(),
         "versions": versions(_PACKAGES),
     }

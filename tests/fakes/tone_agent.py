@@ -115,15 +115,17 @@ class ToneAgent:
                 return
 
     async def _tone(self) -> None:
-        await self._state("speaking")
         times = np.arange(FRAME) / RATE_HZ
         # 400 Hz: a whole number of periods in a frame, so that frames join without a click
         frame = (8000 * np.cos(2 * np.pi * 400 * times)).astype(np.int16)
         started_s = time.monotonic()
         self.tones_sent_s.append(started_s)
-        for index in range(round(TONE_S * 100)):
-            await asyncio.sleep(max(0.0, started_s + index / 100 - time.monotonic()))
-            await self._source.capture_frame(rtc.AudioFrame(frame.tobytes(), RATE_HZ, 1, FRAME))
+        async with asyncio.TaskGroup() as beside:
+            # the server's answer may take longer than the tone on a busy machine
+            beside.create_task(self._state("speaking"))
+            for index in range(round(TONE_S * 100)):
+                await asyncio.sleep(max(0.0, started_s + index / 100 - time.monotonic()))
+                await self._source.capture_frame(rtc.AudioFrame(frame.tobytes(), RATE_HZ, 1, FRAME))
         await self._state("listening")
 
     async def _state(self, state: str) -> None:

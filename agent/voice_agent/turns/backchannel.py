@@ -17,9 +17,14 @@ _FLOOR_WORDS: Final = (
     "stop wait no nope not hold hang sorry excuse pardon what who why when where how which but "
     "actually hello help please repeat again slow enough listen question wrong"
 )
-_WANTS_THE_FLOOR: Final = frozenset(_FLOOR_WORDS.split())
-"""Words that are none, however short."""
-_HARDLY_A_WORD_S: Final = 0.5
+_ANSWERS: Final = (
+    "monday tuesday wednesday thursday friday saturday sunday today tomorrow tonight morning noon "
+    "afternoon evening none both first second third last one two three four five six seven eight "
+    "nine ten eleven twelve cancel"
+)
+_WANTS_THE_FLOOR: Final = frozenset(f"{_FLOOR_WORDS} {_ANSWERS}".split())
+"""Words that are none, however short: they stop the agent, or answer it."""
+_HARDLY_A_WORD_S: Final = 0.7
 """A sound so short is one whatever was read in it, unless that wants the floor: recognisers read
 "uh huh" as "that might". Chosen on the tuned part of the recorded set."""
 _MOST_WORDS: Final = 4

@@ -29,9 +29,10 @@ _MAX_PREEMPTIVE_RETRIES: Final = 10
 _MAX_SPECULATED_SPEECH_S: Final = 60.0
 """Longest turn that is answered ahead of its end, seconds; with LiveKit's 10 s, whoever explains
 something at length would wait longest."""
-_INTERRUPTION_S: Final = {"own": 0.06, "v1-mini": 0.4}
-"""Speech after which the agent falls silent, seconds. Ours: at the first sign, since a back-channel
-gives the floor back a moment later. The framework's: what it then decides is final."""
+_NEVER_S: Final = 3600.0
+_INTERRUPTION_S: Final = {"own": _NEVER_S, "v1-mini": 0.4}
+"""Speech after which the framework silences the agent, seconds. With our own turns `Conversation`
+does it, at the first sign of speech."""
 _FALSE_INTERRUPTION_S: Final = {"own": 0.0, "v1-mini": 1.5}
 """Silence after which an agent that fell silent for nothing goes on, seconds. Ours: we decided."""
 _EXPECTED: Final = "stt end of speech received while vad is still in a speech segment"

@@ -13,7 +13,7 @@ from livekit.agents import (
     SpeechCreatedEvent,
     llm,
 )
-from livekit.agents.voice import SpeechHandle
+from livekit.agents.voice import SpeechHandle, io
 from livekit.agents.voice.events import ConversationItemAddedEvent
 
 from speech_plugins.turn_taking import TurnLine
@@ -62,6 +62,8 @@ class Conversation:
         """The caller's last turn while it may be taken back."""
         self._sounding: SpeechHandle | None = None
         """The agent's speech of which something was heard."""
+        self._held: SpeechHandle | None = None
+        """The agent's speech that was silenced for now."""
         self._undoing: set[asyncio.Task[None]] = set()
 
     def attach(self, session: AgentSession) -> None:
@@ -91,11 +93,27 @@ class Conversation:
         speech = self._speech()
         return speech is not None and speech is self._sounding and self._turn is None
 
+    def hold_agent(self) -> None:
+        """See `Floor.hold_agent`."""
+        speech, audio = self._speech(), self._audio
+        if speech is not None and speech.allow_interruptions and audio is not None:
+            self._held = speech
+            audio.pause()
+
+    def release_agent(self) -> None:
+        """See `Floor.release_agent`."""
+        if self._held is not None:
+            self._held = None
+            if (audio := self._audio) is not None:
+                audio.resume()
+
     def take_from_agent(self) -> None:
         """See `Floor.take_from_agent`."""
         speech = self._speech()
         if speech is not None and speech.allow_interruptions:
-            speech.interrupt()
+            speech.interrupt()  # what is held stays so until it is gone
+        else:
+            self.release_agent()
 
     def take_back_turn(self) -> bool:
         """See `Floor.take_back_turn`."""
@@ -128,6 +146,11 @@ class Conversation:
 
     # --- what the session tells ---
 
+    @property
+    def _audio(self) -> io.AudioOutput | None:
+        audio = self._session.output.audio if self._session is not None else None
+        return audio if audio is not None and audio.can_pause else None
+
     def _speech(self) -> SpeechHandle | None:
         """What the agent says or is about to say."""
         speech = self._session.current_speech if self._session is not None else None
@@ -157,6 +180,8 @@ class Conversation:
         event.speech_handle.add_done_callback(self._on_speech_done)
 
     def _on_speech_done(self, speech: SpeechHandle) -> None:
+        if speech is self._held:
+            self.release_agent()
         if speech is self._sounding:
             self._sounding = None
             if not speech.interrupted:

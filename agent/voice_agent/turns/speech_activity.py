@@ -62,6 +62,8 @@ class Heard:
     """Where the last speech stops; 0 before the first."""
     window: Pcm16 = field(default_factory=lambda: _NOTHING, repr=False, compare=False)
     """The window itself: int16, (512,)."""
+    may_begin: bool = False
+    """Whether the window may be the first of speech; the next one tells."""
 
     @property
     def silence_s(self) -> float:
@@ -112,7 +114,7 @@ class SpeechActivity:
         if not self._open:
             self._stretch += 1
             if self._stretch < _START_WINDOWS:
-                return Heard(self._position, False, None, self._speech_end, window)
+                return Heard(self._position, False, None, self._speech_end, window, True)
             self._open = True
             began = start - (_START_WINDOWS - 1) * WINDOW_SAMPLES
         self._speech_end = start + spoken_until

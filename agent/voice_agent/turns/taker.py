@@ -23,6 +23,10 @@ _LISTENING_S: Final = 0.12
 """Silence after which a back-channel is taken for one, seconds; gaps of 0.12 s occur in a word."""
 _ANSWERS_UNTIL_S: Final = 1.0
 """A back-channel so shortly before the agent has finished was the answer to it, seconds."""
+_STARTLED: Final = 2
+"""So often in a row the agent fell silent for a sound that held no words: a line that echoes."""
+_STARTLED_S: Final = 0.3
+"""Sound that it takes then before it falls silent again, seconds."""
 _KEPT_SAMPLES: Final = SOUND_SAMPLES + RATE_HZ // 10
 
 Look = Callable[[Pcm16], "asyncio.Future[float]"]
@@ -34,6 +38,14 @@ class Floor(Protocol):
     @property
     def agent_has_it(self) -> bool:
         """Whether the agent is speaking, or would be had the caller not begun."""
+        ...
+
+    def hold_agent(self) -> None:
+        """The caller makes a sound: the agent falls silent for now."""
+        ...
+
+    def release_agent(self) -> None:
+        """It was nothing: the agent goes on where it stopped."""
         ...
 
     def take_from_agent(self) -> None:
@@ -82,6 +94,9 @@ class StreamTurnTaker:
         self._heard = Heard(0, False, None, 0)
         self._began = 0
         self._over_agent = False
+        self._holds_agent = False
+        self._holds_for_nothing = 0
+        """Since somebody spoke last."""
         self._reopened = False
         self._aside: _Aside | None = None
         self._look: asyncio.Future[float] | None = None
@@ -97,6 +112,7 @@ class StreamTurnTaker:
             self._heard = heard
             if heard.began is not None:
                 self._on_speech_began(heard.began)
+            self._hold_or_release()
             if self._over_agent and self._duration_s > LONGEST_S:
                 # No back-channel, whatever the words are: a slow recogniser tells them too late.
                 self._take_floor()
@@ -107,6 +123,7 @@ class StreamTurnTaker:
     def read(self, text: str, end: int) -> None:
         """See `TurnTaker.read`."""
         self._endpointer.read(text, end)
+        self._holds_for_nothing = 0
         if self._over_agent and not is_backchannel(text, self._duration_s):
             # Not at the end of the turn: from here on an answer may be prepared.
             self._take_floor()
@@ -115,6 +132,7 @@ class StreamTurnTaker:
     def close(self) -> None:
         """See `TurnTaker.close`."""
         self._closed = True
+        self._release_agent(for_nothing=False)
         if self._look is not None:
             self._look.cancel()
 
@@ -123,7 +141,7 @@ class StreamTurnTaker:
     def agent_stopped(self) -> None:
         """The agent has said all that it wanted to."""
         aside, self._aside = self._aside, None
-        self._over_agent = False
+        self._over_agent = self._holds_agent = False
         if aside is not None and self._heard.position - aside.at <= _ANSWERS_UNTIL_S * RATE_HZ:
             self._line.take_up()
 
@@ -133,8 +151,34 @@ class StreamTurnTaker:
     def _duration_s(self) -> float:
         return (self._heard.speech_end - self._began) / RATE_HZ
 
+    def _hold_or_release(self) -> None:
+        """Silence the agent at the first sign of speech; let it go on where the sign was none."""
+        if self._over_agent:
+            if self._duration_s >= self._holds_after_s:
+                self._hold_agent()
+        elif self._heard.may_begin and not self._holds_after_s:
+            if self._floor.agent_has_it:
+                self._hold_agent()
+        else:
+            self._release_agent(for_nothing=True)
+
+    @property
+    def _holds_after_s(self) -> float:
+        return _STARTLED_S if self._holds_for_nothing >= _STARTLED else 0.0
+
+    def _hold_agent(self) -> None:
+        if not self._holds_agent:
+            self._holds_agent = True
+            self._floor.hold_agent()
+
+    def _release_agent(self, *, for_nothing: bool) -> None:
+        if self._holds_agent:
+            self._holds_agent = False
+            self._holds_for_nothing += for_nothing
+            self._floor.release_agent()
+
     def _take_floor(self) -> None:
-        self._over_agent = False
+        self._over_agent = self._holds_agent = False
         self._floor.take_from_agent()
 
     def _on_speech_began(self, began: int) -> None:
@@ -158,10 +202,12 @@ class StreamTurnTaker:
             return
         if self._over_agent and self._listens_on():
             self._aside = _Aside(self._heard.position) if self._endpointer.text else None
+            self._release_agent(for_nothing=self._aside is None)
             self._end_stretch()
             self._line.set_aside()
         elif self._endpointer.is_over() or (self._reopened and self._nothing_was_said()):
             speech_end = self._endpointer.speech_end
+            self._release_agent(for_nothing=False)
             self._end_stretch()
             self._line.end_turn(speech_end)
 

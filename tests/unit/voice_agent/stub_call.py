@@ -21,6 +21,7 @@ class StubSession(rtc.EventEmitter[Any]):
         self.start_options: dict[str, Any] = {}
         self.interruptible = True
         self.away_timer_resets = 0
+        self.output = SimpleNamespace(audio=None)
         self.shut_down = asyncio.Event()
         self.spoke = asyncio.Event()
 
@@ -59,6 +60,7 @@ class StubRoom(rtc.EventEmitter[Any]):
         super().__init__()
         self.attributes: dict[str, str] = {}
         self.attributes_set = asyncio.Event()
+        self.published: asyncio.Queue[str] = asyncio.Queue()
         self.sent: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
         self.local_participant = self
         self.remote_participants: dict[str, Any] = {"caller": object()}
@@ -76,6 +78,13 @@ class StubRoom(rtc.EventEmitter[Any]):
     async def set_attributes(self, attributes: dict[str, str]) -> None:
         self.attributes.update(attributes)
         self.attributes_set.set()
+
+    async def publish_track(self, track: rtc.LocalAudioTrack, options: object) -> "StubRoom":
+        await self.published.put(track.name)
+        return self
+
+    async def wait_for_subscription(self) -> None:
+        """As the publication that it is as well."""
 
     async def send_text(self, text: str, *, topic: str) -> None:
         await self.sent.put((topic, text))
@@ -96,6 +105,9 @@ class StubJob:
 
     def shutdown(self, reason: str) -> None:
         self.shutdown_reason = reason
+
+    def is_fake_job(self) -> bool:
+        return False
 
     async def connect(self) -> None:
         self.connected = True

@@ -21,6 +21,7 @@ from openai import OpenAIError
 from speech_plugins import LLM
 from tests.unit.voice_agent.stub_call import StubJob, StubSession
 from voice_agent import call as call_module
+from voice_agent.audio_output import RoomAudioOutput
 from voice_agent.call import ERROR_ATTRIBUTE, HANDOFF_ATTRIBUTE, Call, answer, persona_for
 from voice_agent.personas import PersonaError, load_persona
 from voice_agent.settings import AgentSettings
@@ -69,6 +70,11 @@ async def bench(settings: AgentSettings, monkeypatch: pytest.MonkeyPatch) -> Any
     await call.start()
     yield Bench(job, session, call)
     await job.finish()
+
+
+async def test_the_agents_voice_is_our_own_output(bench: Bench) -> None:
+    assert await bench.job.room.published.get() == "agent"
+    assert isinstance(bench.session.output.audio, RoomAudioOutput)
 
 
 async def test_nothing_is_recorded_and_nobody_controls_the_session(bench: Bench) -> None:

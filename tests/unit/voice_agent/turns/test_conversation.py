@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from livekit import rtc
 from livekit.agents import Agent, AgentSession, FunctionToolsExecutedEvent, llm
+from livekit.agents.voice import io
 from livekit.agents.voice.events import (
     AgentStateChangedEvent,
     ConversationItemAddedEvent,
@@ -44,12 +46,36 @@ class ScriptedSpeech:
             callback(self)
 
 
+class RecordedVoice(io.AudioOutput):
+    """Notes when it is paused and resumed."""
+
+    def __init__(self) -> None:
+        super().__init__(label="test", capabilities=io.AudioOutputCapabilities(pause=True))
+        self.moves: list[str] = []
+
+    async def capture_frame(self, frame: rtc.AudioFrame) -> None:
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Nothing to end."""
+
+    def clear_buffer(self) -> None:
+        """Nothing to clear."""
+
+    def pause(self) -> None:
+        self.moves.append("pause")
+
+    def resume(self) -> None:
+        self.moves.append("resume")
+
+
 @dataclass
 class Scene:
     session: AgentSession
     agent: Agent
     conversation: Conversation
     line: RecordedLine
+    voice: RecordedVoice
     current: list[ScriptedSpeech | None]
 
     def told(self, event: str, **fields: Any) -> None:
@@ -111,7 +137,8 @@ async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     conversation.taker(line)
     agent = Agent(instructions="")
     await session.start(agent)
-    yield Scene(session, agent, conversation, line, current)
+    session.output.audio = voice = RecordedVoice()
+    yield Scene(session, agent, conversation, line, voice, current)
     await session.aclose()
 
 
@@ -209,3 +236,48 @@ async def test_the_taker_learns_that_the_agent_is_done(
 
 async def test_nobody_is_on_the_phone_without_a_room(scene: Scene) -> None:
     assert not is_phone_call(scene.session)
+
+
+async def test_an_agent_that_is_held_goes_on_when_released(scene: Scene) -> None:
+    scene.speak(ScriptedSpeech())
+    scene.conversation.hold_agent()
+    assert scene.voice.moves == ["pause"]
+    scene.conversation.release_agent()
+    scene.conversation.release_agent()
+    assert scene.voice.moves == ["pause", "resume"]
+
+
+async def test_what_is_interrupted_is_not_heard_again(scene: Scene) -> None:
+    speech = ScriptedSpeech()
+    scene.speak(speech)
+    scene.conversation.hold_agent()
+    scene.conversation.take_from_agent()
+    assert speech.interrupted
+    assert scene.voice.moves == ["pause"]
+    speech.finish()
+    assert scene.voice.moves == ["pause", "resume"]
+
+
+async def test_a_sentence_that_must_be_heard_is_not_held(scene: Scene) -> None:
+    speech = ScriptedSpeech()
+    speech.allow_interruptions = False
+    scene.speak(speech)
+    scene.conversation.hold_agent()
+    assert scene.voice.moves == []
+
+
+async def test_a_sentence_that_must_be_heard_after_all_goes_on(scene: Scene) -> None:
+    speech = ScriptedSpeech()
+    scene.speak(speech)
+    scene.conversation.hold_agent()
+    speech.allow_interruptions = False
+    scene.conversation.take_from_agent()
+    assert not speech.interrupted
+    assert scene.voice.moves == ["pause", "resume"]
+
+
+async def test_without_a_voice_nothing_is_held(scene: Scene) -> None:
+    scene.session.output.audio = None
+    scene.speak(ScriptedSpeech())
+    scene.conversation.hold_agent()
+    scene.conversation.release_agent()

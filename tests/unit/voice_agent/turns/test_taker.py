@@ -57,6 +57,14 @@ class ScriptedFloor:
         self.agent_has_it = False
         self.can_take_back = False
         self.taken = 0
+        self.holds: list[bool] = []
+        """What was asked for, in order: silence, and to go on."""
+
+    def hold_agent(self) -> None:
+        self.holds.append(True)
+
+    def release_agent(self) -> None:
+        self.holds.append(False)
 
     def take_from_agent(self) -> None:
         self.taken += 1
@@ -179,6 +187,73 @@ async def test_a_noise_over_the_agent_is_nobodys_turn() -> None:
     scene.floor.agent_has_it = True
     scene.hear(speech(4), silence(windows(0.45)))
     assert scene.line.asked == ["set_aside"]
+
+
+async def test_the_agent_is_silent_from_the_first_sign_of_speech_on() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.hear(silence(5))
+    assert scene.floor.holds == []
+    scene.hear(speech(1))
+    assert scene.floor.holds == [True]
+    scene.hear(speech(20))
+    assert scene.floor.holds == [True]
+
+
+async def test_a_click_holds_the_agent_for_a_moment() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.hear(silence(5), speech(1), silence(1))
+    assert scene.floor.holds == [True, False]
+    assert scene.line.asked == []
+
+
+async def test_the_agent_goes_on_after_a_back_channel() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.say("Mhm.", speech_windows=8)
+    assert scene.floor.holds == [True, False]
+
+
+async def test_the_agent_stays_silent_for_who_takes_the_floor() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.say("Wait, I meant.")
+    scene.hear(silence(windows(LIMIT_S)))
+    assert scene.floor.holds == [True]
+    assert scene.floor.taken == 1
+
+
+async def test_a_line_that_echoes_does_not_stutter() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.hear(*([speech(1), silence(5)] * 10))
+    assert scene.floor.holds == [True, False] * 2
+    scene.hear(speech(windows(0.35)))
+    assert scene.floor.holds[4:] == [True]
+
+
+async def test_words_after_echoes_are_heard_at_once_again() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.hear(*([speech(1), silence(5)] * 2))
+    scene.say("Okay.", speech_windows=15)
+    scene.hear(silence(5), speech(1))
+    assert scene.floor.holds == [True, False] * 3 + [True]
+
+
+async def test_nobody_is_held_who_does_not_speak() -> None:
+    scene = Scene()
+    scene.hear(speech(20))
+    assert scene.floor.holds == []
+
+
+async def test_a_stream_that_ends_lets_the_agent_go_on() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.hear(speech(5))
+    scene.taker.close()
+    assert scene.floor.holds == [True, False]
 
 
 async def test_a_back_channel_that_was_a_beginning_belongs_to_the_turn() -> None:

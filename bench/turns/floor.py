@@ -1,0 +1,165 @@
+"""Who has the floor when a caller speaks over the agent: our turn taker, replayed over the set.
+
+The agent speaks all the while and has more to say. Times are the audio's, from the caller's first
+sound; what the network and the agent's queue add comes on top.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from livekit.local_inference import VAD
+
+from bench.percentiles import Percentiles
+from bench.turns.evaluation import Heard
+from bench.turns.recorded_set import Utterance
+from bench.turns.replay import READ_DELAY_S
+from bench.turns.script import Part
+from bench.turns.trace import LEAD_S, Trace, frames, stream_audio
+from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
+from voice_agent.turns.scorer import EndScorer
+from voice_agent.turns.sound import Pcm16
+from voice_agent.turns.speech_activity import RATE_HZ, SpeechActivity
+from voice_agent.turns.taker import StreamTurnTaker
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenOver:
+    """What became of the agent's speech. Times in seconds from the caller's first sound."""
+
+    silent_after_s: float | None
+    """When the agent fell silent; None: it never did."""
+    silent_for_s: float
+    """How long it was, where it kept the floor."""
+    taken: bool
+    """Whether it lost the floor."""
+    taken_after_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FloorResult:
+    """What the rule made of one part."""
+
+    part: Part
+    backchannels: int
+    ignored: int
+    """Back-channels after which the agent kept the floor."""
+    silent_p50_s: float | None
+    """How long such a back-channel silenced the agent."""
+    silent_p95_s: float | None
+    interruptions: int
+    heeded: int
+    """Interruptions that took the floor."""
+    stopped_p50_s: float | None
+    """From an interruption's first sound until the agent was told to be silent."""
+    stopped_p95_s: float | None
+
+
+@dataclass
+class _Scene:
+    """Both sides of the taker: an agent that goes on talking, and a line that is never asked."""
+
+    position: int = 0
+    silent_since: int | None = None
+    first_silent: int | None = None
+    silent: int = 0
+    taken: int | None = None
+    agent_has_it: bool = field(default=True, init=False)
+
+    def hold_agent(self) -> None:
+        self.silent_since = self.position
+        if self.first_silent is None:
+            self.first_silent = self.position
+
+    def release_agent(self) -> None:
+        if self.silent_since is not None:
+            self.silent += self.position - self.silent_since
+            self.silent_since = None
+
+    def take_from_agent(self) -> None:
+        if self.taken is None:
+            self.taken = self.position
+
+    def take_back_turn(self) -> bool:
+        return False
+
+    def end_turn(self, speech_end: int) -> None:
+        self.take_from_agent()
+
+    def set_aside(self) -> None:
+        """Its words are nobody's."""
+
+    def take_up(self) -> None:
+        """The agent never ends."""
+
+    def reopen(self) -> None:
+        """It follows words set aside."""
+
+
+class _Undecided:
+    def probability(self, pcm: Pcm16) -> float:
+        return 0.5
+
+
+def speak_over(
+    utterance: Utterance, trace: Trace, scorer: EndScorer, settings: EndpointingSettings
+) -> SpokenOver:
+    """Replay one utterance, with its words as late as they come."""
+    return asyncio.run(_speak_over(utterance, trace, scorer, settings))
+
+
+async def _speak_over(
+    utterance: Utterance, trace: Trace, scorer: EndScorer, settings: EndpointingSettings
+) -> SpokenOver:
+    scene = _Scene()
+    endpointer = Endpointer(scorer, lambda: settings, "en")
+    taker = StreamTurnTaker(scene, scene, SpeechActivity(VAD()), endpointer, _Undecided())
+    readings = [(r.asked_at + round(READ_DELAY_S * RATE_HZ), r) for r in trace.readings]
+    for frame in frames(stream_audio(utterance)):
+        scene.position += len(frame)
+        taker.hear(frame)
+        while readings and readings[0][0] <= scene.position:
+            _, reading = readings.pop(0)
+            taker.read(reading.text, reading.asked_at)
+    taker.close()
+    began = round(LEAD_S * RATE_HZ)
+
+    def after_s(position: int | None) -> float | None:
+        return None if position is None else (position - began) / RATE_HZ
+
+    return SpokenOver(
+        silent_after_s=after_s(scene.first_silent),
+        silent_for_s=scene.silent / RATE_HZ,
+        taken=scene.taken is not None,
+        taken_after_s=after_s(scene.taken),
+    )
+
+
+def evaluate_floor(
+    part: Part, heard: Sequence[Heard], scorer: EndScorer, settings: EndpointingSettings
+) -> FloorResult:
+    """Replay what is said over the agent in a part; there must be some of both kinds."""
+
+    def outcomes(kind: str) -> list[SpokenOver]:
+        return [
+            speak_over(utterance, trace, scorer, settings)
+            for utterance, trace in heard
+            if utterance.part == part and utterance.kind == kind
+        ]
+
+    hums, interruptions = outcomes("backchannel"), outcomes("interruption")
+    silent = Percentiles.of([hum.silent_for_s for hum in hums if not hum.taken])
+    stopped = Percentiles.of(
+        [one.silent_after_s for one in interruptions if one.silent_after_s is not None]
+    )
+    return FloorResult(
+        part=part,
+        backchannels=len(hums),
+        ignored=sum(not hum.taken for hum in hums),
+        silent_p50_s=silent.p50 if silent else None,
+        silent_p95_s=silent.p95 if silent else None,
+        interruptions=len(interruptions),
+        heeded=sum(one.taken for one in interruptions),
+        stopped_p50_s=stopped.p50 if stopped else None,
+        stopped_p95_s=stopped.p95 if stopped else None,
+    )
