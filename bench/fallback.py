@@ -19,6 +19,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -240,6 +241,7 @@ def main() -> None:
         record: dict[str, Any] = {
             "rounds": options.rounds,
             "waits_s": waits,
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "hardware": hardware(),
             "versions": versions(["livekit-agents", "moonshine-voice"]),
         }

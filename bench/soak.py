@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ import psutil
 from dotenv import dotenv_values
 from livekit import api
 
+from bench.machine import hardware, versions
 from tests.stack import CHECKOUT, PARLEY, clean_environment, running_stack
 from voice_agent.settings import DEV_ENV_FILE, home_dir
 from voice_agent.stack.running_stack import RunningStack, read_running_stack
@@ -275,12 +277,17 @@ def main() -> int:
     with _stack_to_call() as (stack, home):
         warm_up = min(WARM_UP_CALLS, max(options.calls - 1, 0))
         report = asyncio.run(soak(stack, home, options.calls, options.arguments, warm_up))
-    text = json.dumps(report.to_json(), indent=2)
+    record = report.to_json() | {
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "hardware": hardware(),
+        "versions": versions(["parley", "livekit", "livekit-agents", "moonshine-voice"]),
+    }
+    text = json.dumps(record, indent=2)
     print(text)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(text + "\n")
-    return 0 if report.to_json()["ok"] else 1
+    return 0 if record["ok"] else 1
 
 
 if __name__ == "__main__":

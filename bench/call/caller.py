@@ -11,10 +11,10 @@ from bench.call.sayings import Saying
 from bench.call.track import (
     STILL_TALKING_S,
     Heard,
+    break_s,
     hear_turn,
     kept_answer,
     stopped_after_s,
-    talked_on,
     talks_at,
 )
 from voice_agent.caller.conversation import END_SILENCE_S
@@ -36,6 +36,8 @@ _NEWEST_S: Final = 0.05
 """The newest sound may be a few frames old: they come every 10 ms, and not evenly."""
 WATCH_S: Final = 2.0
 """How long the agent is watched after a back-channel, seconds."""
+SOON_S: Final = 0.5
+"""An agent whose break is this much longer than the back-channel, or less, has ignored it."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,22 @@ class Backchannel:
 
     voice: str
     text: str
-    talked_on: bool | None
-    """See `track.talked_on`."""
+    length_s: float
+    """From its first audible sample to its last one, seconds."""
+    break_s: float | None
+    """See `track.break_s`."""
     kept_answer: bool | None
     """See `track.kept_answer`."""
+
+    @property
+    def ignored(self) -> bool | None:
+        """Whether the agent went on as if nothing had been, at once or once the caller was silent.
+
+        None where it was in a pause of its own.
+        """
+        if self.break_s is None:
+            return None
+        return bool(self.kept_answer) and self.break_s <= self.length_s + SOON_S
 
 
 class Caller:
@@ -146,10 +160,14 @@ class Caller:
         await self._listen()
         spoken = await self._speak(saying)
         await asyncio.sleep(WATCH_S)
+        room = self._room
         onset_s, until_s = spoken.started_s + saying.onset_s, spoken.ended_s + WATCH_S
-        heard = (self._room.ear.sounds, self._room.agent_states, onset_s, until_s)
         return Backchannel(
-            saying.voice, saying.utterance.text, talked_on(*heard), kept_answer(*heard)
+            saying.voice,
+            saying.utterance.text,
+            length_s=spoken.ended_s - onset_s,
+            break_s=break_s(room.ear.sounds, onset_s, until_s),
+            kept_answer=kept_answer(room.ear.sounds, room.agent_states, onset_s, until_s),
         )
 
     async def _speak(self, saying: Saying) -> Spoken:

@@ -73,6 +73,11 @@ class Tally:
             [one.stopped_after_s for one in self.interruptions if one.stopped_after_s is not None]
         )
 
+    @property
+    def backchannel_break_s(self) -> Percentiles | None:
+        """How long a back-channel silenced the agent."""
+        return Percentiles.of([one.break_s for one in self.backchannels if one.break_s is not None])
+
     def rates(self) -> dict[str, float | None]:
         """Shares of the turns, and of the back-channels; None where there were none."""
         heard = [turn.heard for turn in self.turns]
@@ -83,7 +88,7 @@ class Tally:
             "lost_turn_rate": share(one.lost for one in heard),
             "dead_air_rate": share(latency_s > SILENT_S for latency_s in self.latencies_s()),
             "backchannels_ignored_rate": share(
-                one.talked_on for one in self.backchannels if one.talked_on is not None
+                one.ignored for one in self.backchannels if one.ignored is not None
             ),
             "backchannels_survived_rate": share(
                 one.kept_answer for one in self.backchannels if one.kept_answer is not None
@@ -134,6 +139,8 @@ class Report:
             **{f"stock_{name}": rate for name, rate in stock.rates().items()},
             "barge_in_stop_p95_s": _value(ours.barge_in_stop_s, "p95"),
             "stock_barge_in_stop_p95_s": _value(stock.barge_in_stop_s, "p95"),
+            "backchannel_break_p50_s": _value(ours.backchannel_break_s, "p50"),
+            "backchannel_break_p95_s": _value(ours.backchannel_break_s, "p95"),
             "turns": len(ours.turns),
             "stock_turns": len(stock.turns),
             "interruptions": len(ours.interruptions),
@@ -163,13 +170,16 @@ class Report:
                 "voice_to_voice_s": _as_dict(tally.voice_to_voice_s),
                 "unfinished_s": _as_dict(tally.unfinished_s),
                 "barge_in_stop_s": _as_dict(tally.barge_in_stop_s),
+                "backchannel_break_s": _as_dict(tally.backchannel_break_s),
                 **tally.rates(),
                 "by_kind": _by(tally, lambda turn: turn.kind),
                 "by_part": _by(tally, lambda turn: turn.part),
                 "failures": tally.failures,
                 "turns": [asdict_turn(turn) for turn in tally.turns],
                 "interruptions": [asdict(one) for one in tally.interruptions],
-                "backchannels": [asdict(one) for one in tally.backchannels],
+                "backchannels": [
+                    asdict(one) | {"ignored": one.ignored} for one in tally.backchannels
+                ],
             }
             for tally in self.tallies.values()
         ]

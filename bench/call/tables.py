@@ -12,7 +12,7 @@ from bench.percentiles import Percentiles
 
 _TURN: Final = (
     "turns", "p50", "p95", "unfinished p50", "false cut-off %", "heard %", "split %", "lost %",
-    "barge-in p50", "p95", "hums ignored %", "survived %",
+    "barge-in p50", "p95", "hums ignored %", "survived %", "break p50", "p95",
 )  # fmt: skip
 _COST: Final = (
     "calls", "cores a call", "MiB a call", "p50", "p95", "turns", "failed", "machine busy %",
@@ -78,6 +78,7 @@ def _turn_cells(tally: Tally) -> list[str]:
         *_ms(tally.barge_in_stop_s),
         percent(rates["backchannels_ignored_rate"]),
         percent(rates["backchannels_survived_rate"]),
+        *_ms(tally.backchannel_break_s),
     ]
 
 

@@ -17,9 +17,8 @@ scheduled; one that is only speculated is not.
 """
 STILL_TALKING_S: Final = 1.0
 """An agent that is heard this long after an interruption has ended was not stopped by it."""
-LONGEST_BREAK_S: Final = 0.7
-"""A longer break in a long answer is one that the caller caused: the bench's answer has none above
-0.45 s of its own."""
+LONGEST_PAUSE_S: Final = 0.7
+"""A longer silence in a long answer is not the answer's own: the bench's has none above 0.45 s."""
 
 State = tuple[float, str]
 """When the agent told it, and LiveKit's name for it."""
@@ -89,25 +88,18 @@ def stopped_after_s(sounds: Sequence[Sound], onset_s: float, ended_s: float) -> 
     return float("inf") if stopped_s > ended_s + STILL_TALKING_S else stopped_s - onset_s
 
 
-def talked_on(
-    sounds: Sequence[Sound], states: Sequence[State], onset_s: float, until_s: float
-) -> bool | None:
-    """Whether the agent took no notice of a back-channel.
+def break_s(sounds: Sequence[Sound], onset_s: float, until_s: float) -> float | None:
+    """How long a back-channel silenced the agent at worst, seconds.
 
     Args:
         sounds: of the call so far.
-        states: of the call so far.
         onset_s: the back-channel's first audible sample was handed over.
         until_s: until when the agent is watched; it has more to say then.
 
     Returns:
         None where the agent was in a pause of its own when the back-channel began.
     """
-    if not talks_at(sounds, onset_s):
-        return None
-    if any(onset_s <= told_s < until_s and state != "speaking" for told_s, state in states):
-        return False
-    return longest_break_s(sounds, onset_s, until_s) <= LONGEST_BREAK_S
+    return longest_break_s(sounds, onset_s, until_s) if talks_at(sounds, onset_s) else None
 
 
 def kept_answer(
@@ -127,7 +119,7 @@ def kept_answer(
     if not talks_at(sounds, onset_s):
         return None
     answered = any(onset_s <= told_s < until_s and state == "thinking" for told_s, state in states)
-    return not answered and any(sound.end_s > until_s - LONGEST_BREAK_S for sound in sounds)
+    return not answered and any(sound.end_s > until_s - LONGEST_PAUSE_S for sound in sounds)
 
 
 def longest_break_s(sounds: Sequence[Sound], from_s: float, until_s: float) -> float:

@@ -90,14 +90,16 @@ def test_what_could_not_be_judged_is_left_out() -> None:
     tally = ours(
         interruptions=[Interruption("slt", 0.2), Interruption("slt", None)],
         backchannels=[
-            Backchannel("slt", "Mhm.", talked_on=True, kept_answer=True),
-            Backchannel("slt", "Mhm.", talked_on=False, kept_answer=True),
-            Backchannel("slt", "Mhm.", talked_on=None, kept_answer=None),
+            Backchannel("slt", "Mhm.", 0.3, break_s=0.5, kept_answer=True),
+            Backchannel("slt", "Mhm.", 0.3, break_s=0.9, kept_answer=True),
+            Backchannel("slt", "Mhm.", 0.3, break_s=0.5, kept_answer=False),
+            Backchannel("slt", "Mhm.", 0.3, break_s=None, kept_answer=None),
         ],
     )
     assert tally.barge_in_stop_s == Percentiles(0.2, 0.2, 0.2)
-    assert tally.rates()["backchannels_ignored_rate"] == 0.5
-    assert tally.rates()["backchannels_survived_rate"] == 1.0
+    assert tally.rates()["backchannels_ignored_rate"] == pytest.approx(1 / 3)
+    assert tally.rates()["backchannels_survived_rate"] == pytest.approx(2 / 3)
+    assert tally.backchannel_break_s == Percentiles(0.5, 0.9, 0.9)
 
 
 def test_an_agent_that_did_not_stop_shows_in_the_percentile() -> None:

@@ -5,12 +5,11 @@ import math
 import pytest
 
 from bench.call.track import (
-    LONGEST_BREAK_S,
+    break_s,
     hear_turn,
     kept_answer,
     longest_break_s,
     stopped_after_s,
-    talked_on,
 )
 from tests.unit.bench.called import hear
 
@@ -79,31 +78,18 @@ def test_an_agent_that_talks_over_the_caller_never_stops() -> None:
 def test_nothing_can_be_said_of_an_interruption_in_the_agents_own_pause() -> None:
     sounds = hear((6.0, 9.9), (10.2, 10.4), (11.5, 12.0))
     assert stopped_after_s(sounds, onset_s=10.0, ended_s=11.0) is None
-    assert talked_on(sounds, [], onset_s=10.0, until_s=12.0) is None
+    assert break_s(sounds, onset_s=10.0, until_s=12.0) is None
     assert kept_answer(sounds, [], onset_s=10.0, until_s=12.0) is None
 
 
-def test_an_agent_that_takes_no_notice_of_a_hum_talked_on() -> None:
-    # a breath between two sentences is no notice
-    sounds = hear((6.0, 10.4), (10.8, 15.0))
-    assert talked_on(sounds, [(6.0, "speaking")], onset_s=10.0, until_s=12.0) is True
-
-
-def test_an_agent_that_pauses_at_a_hum_took_notice() -> None:
-    sounds = hear((6.0, 10.2), (10.2 + LONGEST_BREAK_S + 0.1, 15.0))
-    assert talked_on(sounds, [], onset_s=10.0, until_s=12.0) is False
-
-
-def test_an_agent_that_answers_a_hum_took_notice_however_quickly() -> None:
-    sounds = hear((6.0, 10.4), (10.8, 15.0))
-    states = [(10.5, "thinking"), (10.6, "speaking")]
-    assert talked_on(sounds, states, onset_s=10.0, until_s=12.0) is False
+def test_the_break_that_a_hum_made_is_the_longest_one() -> None:
+    sounds = hear((6.0, 10.2), (10.8, 11.2), (11.4, 15.0))
+    assert break_s(sounds, onset_s=10.0, until_s=12.0) == pytest.approx(0.6, abs=SAMPLE_S)
 
 
 def test_an_answer_that_goes_on_after_a_break_was_kept() -> None:
     sounds = hear((6.0, 10.2), (11.2, 15.0))
     states = [(10.2, "listening"), (11.1, "speaking")]
-    assert talked_on(sounds, states, onset_s=10.0, until_s=12.0) is False
     assert kept_answer(sounds, states, onset_s=10.0, until_s=12.0) is True
 
 
