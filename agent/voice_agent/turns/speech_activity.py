@@ -19,6 +19,9 @@ WINDOW_SAMPLES: Final = 512
 _START_PROBABILITY: Final = 0.5
 _STAY_PROBABILITY: Final = 0.35
 """Hysteresis. Source of both: Silero VAD's own streaming iterator (threshold, threshold - 0.15)."""
+_SIGN_PROBABILITY: Final = 0.2
+"""A window like this may be the first of speech: the model doubts an "s" for a tenth of a second.
+None of the 30,634 windows of noise around the recorded set is one."""
 _START_WINDOWS: Final = 2
 """Consecutive windows of speech that begin it: one alone may be a click."""
 _FRAME_SAMPLES: Final = 128
@@ -63,7 +66,7 @@ class Heard:
     window: Pcm16 = field(default_factory=lambda: _NOTHING, repr=False, compare=False)
     """The window itself: int16, (512,)."""
     may_begin: bool = False
-    """Whether the window may be the first of speech; the next one tells."""
+    """Whether the window may belong to speech that has not begun yet, as far as is known."""
 
     @property
     def silence_s(self) -> float:
@@ -109,7 +112,8 @@ class SpeechActivity:
         spoken_until = self._spoken_until(window, probability)
         if spoken_until is None or (not self._open and probability < _START_PROBABILITY):
             self._stretch = 0
-            return Heard(self._position, False, None, self._speech_end, window)
+            sign = not self._open and probability >= _SIGN_PROBABILITY
+            return Heard(self._position, False, None, self._speech_end, window, sign)
         began = None
         if not self._open:
             self._stretch += 1

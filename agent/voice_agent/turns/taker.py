@@ -27,6 +27,9 @@ _STARTLED: Final = 2
 """So often in a row the agent fell silent for a sound that held no words: a line that echoes."""
 _STARTLED_S: Final = 0.3
 """Sound that it takes then before it falls silent again, seconds."""
+_SIGN_S: Final = 0.13
+"""How long a sign of speech keeps the agent silent when nothing comes of it, seconds: there may be
+so much doubt within the beginning of a word."""
 _KEPT_SAMPLES: Final = SOUND_SAMPLES + RATE_HZ // 10
 
 Look = Callable[[Pcm16], "asyncio.Future[float]"]
@@ -97,6 +100,8 @@ class StreamTurnTaker:
         self._holds_agent = False
         self._holds_for_nothing = 0
         """Since somebody spoke last."""
+        self._sign_at = 0
+        """The last window that may have been speech."""
         self._reopened = False
         self._aside: _Aside | None = None
         self._look: asyncio.Future[float] | None = None
@@ -156,10 +161,11 @@ class StreamTurnTaker:
         if self._over_agent:
             if self._duration_s >= self._holds_after_s:
                 self._hold_agent()
-        elif self._heard.may_begin and not self._holds_after_s:
-            if self._floor.agent_has_it:
+        elif self._heard.may_begin:
+            self._sign_at = self._heard.position
+            if not self._holds_after_s and self._floor.agent_has_it:
                 self._hold_agent()
-        else:
+        elif self._heard.position - self._sign_at > _SIGN_S * RATE_HZ:
             self._release_agent(for_nothing=True)
 
     @property

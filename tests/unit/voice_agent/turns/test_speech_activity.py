@@ -19,6 +19,24 @@ def test_one_loud_window_alone_is_a_click() -> None:
     assert not any(h.speech for h in heard(silence(4), speech(1), silence(4)))
 
 
+def test_what_may_be_speech_is_told_before_it_is_sure() -> None:
+    class Doubtful(ScriptedVoice):
+        """Is not sure of the first two windows."""
+
+        def __init__(self) -> None:
+            self._doubts = 2
+
+        def predict(self, pcm: Pcm16) -> float:
+            if super().predict(pcm) < 0.5:
+                return 0.05
+            self._doubts -= 1
+            return 0.25 if self._doubts >= 0 else 0.9
+
+    results = list(SpeechActivity(Doubtful()).push(np.concatenate((silence(2), speech(5)))))
+    assert [h.may_begin for h in results] == [False, False, True, True, True, False, False]
+    assert [h.began is not None for h in results] == [False] * 5 + [True, False]
+
+
 def test_speech_ends_where_its_loudness_does_though_the_model_goes_on() -> None:
     class Slow(ScriptedVoice):
         """Says "speech" for three windows after it, as the real model does."""

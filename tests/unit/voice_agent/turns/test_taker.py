@@ -204,8 +204,17 @@ async def test_a_click_holds_the_agent_for_a_moment() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
     scene.hear(silence(5), speech(1), silence(1))
+    assert scene.floor.holds == [True]
+    scene.hear(silence(4))
     assert scene.floor.holds == [True, False]
     assert scene.line.asked == []
+
+
+async def test_doubt_within_the_beginning_of_a_word_is_no_reason_to_go_on() -> None:
+    scene = Scene()
+    scene.floor.agent_has_it = True
+    scene.hear(silence(5), speech(1), silence(3), speech(10))
+    assert scene.floor.holds == [True]
 
 
 async def test_the_agent_goes_on_after_a_back_channel() -> None:
@@ -227,7 +236,7 @@ async def test_the_agent_stays_silent_for_who_takes_the_floor() -> None:
 async def test_a_line_that_echoes_does_not_stutter() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
-    scene.hear(*([speech(1), silence(5)] * 10))
+    scene.hear(*([speech(1), silence(6)] * 10))
     assert scene.floor.holds == [True, False] * 2
     scene.hear(speech(windows(0.35)))
     assert scene.floor.holds[4:] == [True]
@@ -236,7 +245,7 @@ async def test_a_line_that_echoes_does_not_stutter() -> None:
 async def test_words_after_echoes_are_heard_at_once_again() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
-    scene.hear(*([speech(1), silence(5)] * 2))
+    scene.hear(*([speech(1), silence(6)] * 2))
     scene.say("Okay.", speech_windows=15)
     scene.hear(silence(5), speech(1))
     assert scene.floor.holds == [True, False] * 3 + [True]
