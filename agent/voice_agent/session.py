@@ -7,18 +7,13 @@ runs in this process, interruptions are decided by the local VAD, and nothing is
 from collections.abc import Sequence
 
 from livekit.agents import AgentSession, llm, room_io, vad
-from livekit.plugins import silero
 
 from voice_agent.noise_suppression import suppress_noise
 from voice_agent.personas import Persona
 from voice_agent.prompt import system_prompt
 from voice_agent.providers import create_llm, create_stt, create_tts
 from voice_agent.settings import AgentSettings
-from voice_agent.turns.call_turns import (
-    call_conversation,
-    turn_handling,
-    vad_min_silence_s,
-)
+from voice_agent.turns.call_turns import call_conversation, turn_handling
 
 USER_AWAY_S = 15.0
 """Silence after which the caller is asked whether they are still there."""
@@ -39,15 +34,10 @@ OUTPUT_RATE_HZ = 24_000
 """Rate of the agent's audio."""
 
 
-def load_vad(settings: AgentSettings) -> vad.VAD:
-    """Load the voice activity detector; once per process, it is shared by nothing but one call."""
-    return silero.VAD.load(min_silence_duration=vad_min_silence_s(settings))
-
-
 def create_session(
     settings: AgentSettings,
     persona: Persona,
-    voice_activity: vad.VAD,
+    voice_activity: vad.VAD | None,
     tools: Sequence[llm.Tool],
     call_id: str | None = None,
 ) -> AgentSession:
@@ -56,7 +46,7 @@ def create_session(
     Args:
         settings: Where the models are.
         persona: Who speaks.
-        voice_activity: Of this process alone; see `load_vad`.
+        voice_activity: Of this process alone; see `call_turns.load_vad`.
         tools: What every request will carry; with the prompt it fills the model's prefix cache
             before the caller has spoken.
         call_id: What the requests of this call have in common, so that one copy of the model
@@ -77,7 +67,7 @@ def create_session(
             priorities=settings.llm_priorities,
         ),
         tts=create_tts(settings, voice=persona.voice, language=persona.language),
-        vad=voice_activity,
+        vad=voice_activity if conversation is None else conversation.vad,
         turn_handling=turn_handling(settings),
         max_tool_steps=MAX_TOOL_STEPS,
         use_tts_aligned_transcript=True,

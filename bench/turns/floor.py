@@ -113,7 +113,8 @@ async def _speak_over(
 ) -> SpokenOver:
     scene = _Scene()
     endpointer = Endpointer(scorer, lambda: settings, "en")
-    taker = StreamTurnTaker(scene, scene, SpeechActivity(VAD()), endpointer, _Undecided())
+    activity = SpeechActivity(VAD())
+    taker = StreamTurnTaker(scene, scene, activity, endpointer, _Undecided(), lambda _: None)
     readings = [(r.asked_at + round(READ_DELAY_S * RATE_HZ), r) for r in trace.readings]
     for frame in frames(stream_audio(utterance)):
         scene.position += len(frame)

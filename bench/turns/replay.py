@@ -16,7 +16,7 @@ READ_DELAY_S: Final = 0.12
 """From the server's question to the recogniser until the words are at the agent, seconds. Source:
 75 to 150 ms for an utterance on two CPU cores with the built-in recogniser, measured in calls."""
 LOOK_DELAY_S: Final = 0.04
-"""From a look at the sound until its result, seconds: 15 to 40 ms of one core."""
+"""From a look at the sound until its result, seconds: 15 to 40 ms on two cores."""
 VAD_HANGOVER_S: Final = 0.08
 """How long the framework's voice activity detector goes on after speech, seconds, measured."""
 VAD_SILENCE_S: Final = 0.256

@@ -35,7 +35,10 @@ TAIL_S: Final = 2.8
 """Silence after it: the framework's detector waits 2.5 s."""
 LOOKS_UNTIL_S: Final = 1.05
 """The sound of longer silences is not looked at: past the hard limit."""
-_ALL_LOOKS: Final = EndpointingSettings(threshold=1.0, hard_limit_s=LOOKS_UNTIL_S)
+_ALL_LOOKS: Final = EndpointingSettings(
+    threshold=1.0, hard_limit_s=LOOKS_UNTIL_S, first_sound_s=0.06, look_interval_s=0.06
+)
+"""Denser than any endpointer looks, so that other intervals, multiples of 64 ms, can be tried."""
 FRAME_SAMPLES: Final = 320
 """Audio comes in frames of 20 ms."""
 

@@ -4,13 +4,14 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from livekit.agents import AgentSession, inference
+from livekit.agents import AgentSession, inference, vad
 from livekit.agents.voice.turn import TurnHandlingOptions
 from livekit.local_inference import VAD
 
 from voice_agent.settings import AgentSettings
 from voice_agent.turns.conversation import Conversation, is_phone_call
 from voice_agent.turns.endpointer import EndpointingSettings
+from voice_agent.turns.heard_vad import HeardVad
 from voice_agent.turns.scorer import LogisticScorer
 from voice_agent.turns.sound import BundledSoundModel
 from voice_agent.turns.tuned import THRESHOLD, WEIGHTS
@@ -21,7 +22,7 @@ VAD_MIN_SILENCE_S: Final = 0.25
 Source: livekit-agents 1.8.9, voice/audio_recognition.py.
 """
 VAD_MARGIN_S: Final = 0.5
-"""How much longer than our longest wait that VAD waits where turns are ours, seconds: when it ends
+"""How much longer than our longest wait it waits where turns are ours, seconds: when it ends
 something by itself, an agent that fell silent speaks on."""
 
 _MAX_PREEMPTIVE_RETRIES: Final = 10
@@ -66,11 +67,11 @@ def turn_handling(settings: AgentSettings) -> TurnHandlingOptions:
     }
 
 
-def vad_min_silence_s(settings: AgentSettings) -> float:
-    """Silence that the framework's VAD waits for, seconds."""
-    if settings.turn_detection != "own":
-        return VAD_MIN_SILENCE_S
-    return max(settings.turn_max_silence_s, settings.phone_turn_max_silence_s) + VAD_MARGIN_S
+def load_vad(settings: AgentSettings) -> vad.VAD | None:
+    """Load the framework's VAD; None where turns are ours: `Conversation.vad` takes its place."""
+    if settings.turn_detection == "own":
+        return None
+    return inference.VAD(min_silence_duration=VAD_MIN_SILENCE_S)
 
 
 def call_conversation(settings: AgentSettings, language: str) -> Conversation | None:
@@ -87,9 +88,14 @@ def call_conversation(settings: AgentSettings, language: str) -> Conversation | 
         scorer=LogisticScorer(WEIGHTS),
         sound=BundledSoundModel(),
         load_voice_model=VAD,
+        vad=HeardVad(_longest_wait_s(settings) + VAD_MARGIN_S),
         settings_for=_endpointing(settings),
         language=language,
     )
+
+
+def _longest_wait_s(settings: AgentSettings) -> float:
+    return max(settings.turn_max_silence_s, settings.phone_turn_max_silence_s)
 
 
 def _endpointing(settings: AgentSettings) -> Callable[[AgentSession | None], EndpointingSettings]:

@@ -18,6 +18,7 @@ from livekit.agents.voice.events import ConversationItemAddedEvent
 
 from speech_plugins.turn_taking import TurnLine
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
+from voice_agent.turns.heard_vad import HeardVad
 from voice_agent.turns.scorer import EndScorer
 from voice_agent.turns.sound import SoundModel
 from voice_agent.turns.speech_activity import SpeechActivity, VoiceModel
@@ -37,6 +38,7 @@ class Conversation:
         scorer: how likely it is that a turn is over.
         sound: judges the sound of its end.
         load_voice_model: makes the voice activity model of a stream.
+        vad: is told what that model hears, for the framework.
         settings_for: when a turn of a session's caller is over; asked again and again, since who
             calls is not known at first.
         language: BCP 47 tag of what is spoken.
@@ -48,12 +50,15 @@ class Conversation:
         scorer: EndScorer,
         sound: SoundModel,
         load_voice_model: Callable[[], VoiceModel],
+        vad: HeardVad,
         settings_for: Callable[[AgentSession | None], EndpointingSettings],
         language: str,
     ) -> None:
         self._scorer = scorer
         self._sound = sound
         self._load_voice_model = load_voice_model
+        self.vad = vad
+        """To be the session's."""
         self._settings_for = settings_for
         self._language = language
         self._session: AgentSession | None = None
@@ -82,6 +87,7 @@ class Conversation:
             SpeechActivity(self._load_voice_model()),
             Endpointer(self._scorer, lambda: self._settings_for(self._session), self._language),
             self._sound,
+            self.vad.hear,
         )
         return self._taker
 

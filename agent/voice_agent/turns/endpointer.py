@@ -28,7 +28,10 @@ class EndpointingSettings:
     """Silence after which it is over whatever the score, seconds."""
     first_look_s: float = 0.06
     """Silence before which it is never over, seconds."""
-    look_interval_s: float = 0.06
+    first_sound_s: float = 0.188
+    """Silence before which its sound is not looked at, seconds: a look costs 50 ms of a core, and
+    shorter silences are mostly gaps between words. Words and tone may end the turn before it."""
+    look_interval_s: float = 0.188
     """Audio between two looks at the sound, seconds."""
 
 
@@ -94,8 +97,9 @@ class Endpointer:
             self._sound = None
             self._looked_at = 0
             return False
-        due = heard.position - self._looked_at >= self._settings().look_interval_s * RATE_HZ
-        if self._open and due and heard.silence_s >= self._settings().first_look_s:
+        settings = self._settings()
+        due = heard.position - self._looked_at >= settings.look_interval_s * RATE_HZ
+        if self._open and due and heard.silence_s >= settings.first_sound_s:
             self._looked_at = heard.position
             return True
         return False

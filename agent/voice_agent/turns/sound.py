@@ -29,7 +29,7 @@ class SoundModel(Protocol):
 
 
 class BundledSoundModel:
-    """`turn-detector-v1-mini`: 15 to 40 ms of one core for each look."""
+    """`turn-detector-v1-mini`: 50 ms of processor time for each look, in threads of its own."""
 
     def __init__(self) -> None:
         self._model = EOT()

@@ -32,8 +32,6 @@ _SIGN_S: Final = 0.13
 so much doubt within the beginning of a word."""
 _KEPT_SAMPLES: Final = SOUND_SAMPLES + RATE_HZ // 10
 
-Look = Callable[[Pcm16], "asyncio.Future[float]"]
-
 
 class Floor(Protocol):
     """The other side of the conversation, as far as turn-taking needs it."""
@@ -77,6 +75,7 @@ class StreamTurnTaker:
         activity: finds its speech.
         endpointer: decides when its turns are over.
         sound: judges how its speech ends.
+        tell_heard: told of every window.
     """
 
     def __init__(
@@ -86,12 +85,14 @@ class StreamTurnTaker:
         activity: SpeechActivity,
         endpointer: Endpointer,
         sound: SoundModel,
+        tell_heard: Callable[[Heard], None],
     ) -> None:
         self._line = line
         self._floor = floor
         self._activity = activity
         self._endpointer = endpointer
         self._sound = sound
+        self._tell_heard = tell_heard
         self._recent: Pcm16 = np.zeros(0, np.int16)
         self._received = 0
         self._heard = Heard(0, False, None, 0)
@@ -115,6 +116,7 @@ class StreamTurnTaker:
         self._recent = np.concatenate((self._recent, pcm))[-_KEPT_SAMPLES:]
         for heard in self._activity.push(pcm):
             self._heard = heard
+            self._tell_heard(heard)
             if heard.began is not None:
                 self._on_speech_began(heard.began)
             self._hold_or_release()

@@ -11,11 +11,11 @@ from voice_agent.session import (
     INPUT_FRAME_MS,
     INPUT_RATE_HZ,
     create_session,
-    load_vad,
     room_options,
 )
 from voice_agent.settings import AgentSettings
-from voice_agent.turns.call_turns import VAD_MIN_SILENCE_S
+from voice_agent.turns.call_turns import VAD_MIN_SILENCE_S, load_vad
+from voice_agent.turns.heard_vad import HeardVad
 
 CLOSED = "http://127.0.0.1:9"
 """The discard port: nothing answers, and nothing outside this machine is asked."""
@@ -63,10 +63,11 @@ async def test_turns_end_without_a_floor_and_answers_are_prepared(session: Agent
 
 
 async def test_the_vad_waits_as_long_as_whoever_ends_turns_demands(session: AgentSession) -> None:
-    options: Any = session.vad
-    waits_s = options._opts.min_silence_duration
+    activity: Any = session.vad
+    waits_s = activity.min_silence_duration
     if session.turn_detection == "stt":
-        # a VAD that ended something before us would let a paused agent speak on
+        # one that ended something before us would let a paused agent speak on
+        assert isinstance(activity, HeardVad)
         assert waits_s > 1.2
     else:
         assert waits_s == VAD_MIN_SILENCE_S >= 0.25

@@ -18,6 +18,7 @@ from tests.unit.voice_agent.turns.test_endpointer import SETTINGS, Scripted
 from tests.unit.voice_agent.turns.test_taker import RecordedLine, Sound
 from voice_agent.turns import conversation as conversation_module
 from voice_agent.turns.conversation import Conversation, is_phone_call
+from voice_agent.turns.heard_vad import HeardVad
 
 
 class ScriptedSpeech:
@@ -129,6 +130,7 @@ async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
         scorer=Scripted(),
         sound=Sound(lambda _: 0.5),
         load_voice_model=ScriptedVoice,
+        vad=HeardVad(1.0),
         settings_for=lambda _: SETTINGS,
         language="en",
     )

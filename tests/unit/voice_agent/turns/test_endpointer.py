@@ -91,18 +91,20 @@ def test_a_pause_is_scored_again_and_again() -> None:
     assert {shown.ending for shown in scorer.shown} == {Ending.OPEN}
 
 
-def test_the_sound_is_looked_at_every_two_windows() -> None:
+def test_the_sound_is_looked_at_every_six_windows_and_not_between_words() -> None:
     line, ours = Line(), endpointer(Scripted())
     hear(ours, line.speech(20))
-    looks = [heard.silence_s for heard in hear(ours, line.silence(10))]
-    assert looks == [0.064, 0.128, 0.192, 0.256, 0.32]
+    assert hear(ours, line.silence(5)) == []
+    hear(ours, line.speech(20))
+    looks = [heard.silence_s for heard in hear(ours, line.silence(20))]
+    assert looks == [0.192, 0.384, 0.576]
 
 
 def test_an_opinion_from_before_the_caller_went_on_is_forgotten() -> None:
     line, scorer = Line(), Scripted(0.0)
     ours = endpointer(scorer)
     hear(ours, line.speech(20))
-    (look, *_) = hear(ours, line.silence(4))
+    (look,) = hear(ours, line.silence(6))
     hear(ours, line.speech(5))
     ours.look(0.9, look.position)
     ours.read("I would like", line.position)

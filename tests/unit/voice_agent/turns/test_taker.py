@@ -8,7 +8,7 @@ from tests.unit.voice_agent.turns.listening import ScriptedVoice, silence, speec
 from voice_agent.turns import taker
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
 from voice_agent.turns.scorer import Evidence
-from voice_agent.turns.speech_activity import WINDOW_SAMPLES, Pcm16, SpeechActivity
+from voice_agent.turns.speech_activity import WINDOW_SAMPLES, Heard, Pcm16, SpeechActivity
 from voice_agent.turns.taker import StreamTurnTaker
 
 LIMIT_S = 1.0
@@ -96,7 +96,10 @@ class Scene:
         settings = EndpointingSettings(threshold=0.9, hard_limit_s=LIMIT_S)
         endpointer = Endpointer(scorer or ByWords(), lambda: settings, "en")
         activity = SpeechActivity(ScriptedVoice())
-        self.taker = StreamTurnTaker(self.line, self.floor, activity, endpointer, self.sound)
+        self.told: list[Heard] = []
+        self.taker = StreamTurnTaker(
+            self.line, self.floor, activity, endpointer, self.sound, self.told.append
+        )
         self.position = 0
 
     def hear(self, *pieces: Pcm16) -> None:
@@ -118,6 +121,12 @@ async def test_a_whole_question_ends_the_turn_at_once() -> None:
     assert scene.line.speech_end == 25 * WINDOW_SAMPLES
 
 
+async def test_every_window_is_told_on() -> None:
+    scene = Scene()
+    scene.hear(silence(3), speech(4))
+    assert [heard.speech for heard in scene.told] == [False] * 4 + [True] * 3
+
+
 async def test_half_a_sentence_is_waited_for_up_to_the_limit() -> None:
     scene = Scene()
     scene.say("I would like to.")
@@ -136,7 +145,7 @@ async def test_a_caller_who_goes_on_is_not_cut_off() -> None:
 
 async def test_the_sound_is_asked_beside_the_loop_and_decides_when_it_answers() -> None:
     scene = Scene(BySound(), sound=lambda _: 0.95)
-    scene.say("I would like to.")
+    scene.say("I would like to.", pause_windows=6)
     async with asyncio.timeout(10):
         await scene.line.changed.wait()
     assert scene.line.asked == ["end_turn"]
@@ -150,7 +159,7 @@ async def test_a_broken_sound_model_leaves_the_words(monkeypatch: pytest.MonkeyP
     told = asyncio.Event()
     monkeypatch.setattr(taker.logger, "error", lambda *_, **__: told.set())
     scene = Scene(sound=broken)
-    scene.hear(speech(20), silence(4))
+    scene.hear(speech(20), silence(6))
     async with asyncio.timeout(10):
         await told.wait()
     scene.taker.read("When do you open?", scene.position)
