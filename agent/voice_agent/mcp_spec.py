@@ -7,6 +7,7 @@ of the arguments reaches a model.
 
 from collections.abc import Mapping
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from voice_agent.mcp_credentials import McpCredential, keeps_secrets
 from voice_agent.scopes import Scope
 
 MAX_MCP_TOOLS = 32
@@ -29,8 +31,15 @@ McpToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$"
 
 
 def _web_address(value: str | None) -> str | None:
-    if value is not None and not value.startswith(("http://", "https://")):
+    if value is None:
+        return None
+    if not value.startswith(("http://", "https://")):
         raise ValueError("must begin with http:// or https://")
+    parts = urlsplit(value)
+    if "@" in parts.netloc:
+        raise ValueError("must hold no user name or password; name a variable under credential")
+    if not parts.hostname:
+        raise ValueError("must name a host")
     return value
 
 
@@ -60,6 +69,8 @@ class McpServerSpec(BaseModel):
         (), max_length=20
     )
     """Program and arguments of a server that is started for each call."""
+    credential: McpCredential | None = None
+    """What the server at `url` asks for; None: nothing."""
     tools: Mapping[McpToolName, McpToolSpec] = Field(min_length=1, max_length=MAX_MCP_TOOLS)
     """The allowed tools, by the names that the server gives them."""
 
@@ -67,4 +78,9 @@ class McpServerSpec(BaseModel):
     def _one_place(self) -> Self:
         if bool(self.url) == bool(self.command):
             raise ValueError("needs either url or command")
+        if self.credential is not None:
+            if self.url is None:
+                raise ValueError("credential is for a server with a url")
+            if not keeps_secrets(self.url):
+                raise ValueError("credential needs an https:// url, or a server on loopback")
         return self

@@ -8,6 +8,7 @@ this machine (`$PARLEY_HOME/dev.env`). Names start with `PARLEY_`; LiveKit's own
 import os
 from collections.abc import Iterator
 from functools import cache
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -17,7 +18,9 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    create_model,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -50,6 +53,30 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def secret_variable(name: str) -> SecretStr | None:
+    """A secret whose name the operator chose, found where every setting is; None: unset or empty.
+
+    Args:
+        name: The variable's whole name.
+    """
+    setting = create_model(
+        "Secret", __base__=_Named, value=(OptionalSecret, Field(None, validation_alias=name))
+    )
+    found: SecretStr | None = setting(_env_file=_env_files()).model_dump()["value"]
+    return found
+
+
+class _Named(BaseSettings):
+    """Base of a setting whose name is only known at run time."""
+
+    model_config = SettingsConfigDict(extra="ignore")
+
+
+def _env_files() -> tuple[Path, ...]:
+    """The `.env` files, the strongest last."""
+    return (home_dir() / DEV_ENV_FILE, Path(".env"), Path(".env.local"))
+
+
 def forbid_telemetry_content() -> None:
     """Keep what is said out of LiveKit's traces, in this process and in its children.
 
@@ -60,6 +87,9 @@ def forbid_telemetry_content() -> None:
 
 OptionalText = Annotated[str | None, BeforeValidator(lambda value: value or None)]
 """Text that may be left out; an empty variable, as Compose passes it on, means the same."""
+
+OptionalSecret = Annotated[SecretStr | None, BeforeValidator(lambda value: value or None)]
+"""The same of a secret."""
 
 
 class _ParleySettings(BaseSettings):
@@ -97,8 +127,7 @@ class _ParleySettings(BaseSettings):
         Raises:
             pydantic.ValidationError: a value is out of range; the message names the field.
         """
-        files = (home_dir() / DEV_ENV_FILE, Path(".env"), Path(".env.local"))
-        return cls(_env_file=files, **overrides)
+        return cls(_env_file=_env_files(), **overrides)
 
 
 class AgentSettings(_ParleySettings):
@@ -173,6 +202,14 @@ class AgentSettings(_ParleySettings):
     """The same for callers on a telephone; None: `turn_threshold`."""
     phone_turn_max_silence_s: float = Field(1.2, ge=0.2, le=5)
     """The same for callers on a telephone, whose lines add delay."""
+    phone_trunk: OptionalText = None
+    """Outbound trunk (`ST_…`) through which colleagues are called for a warm transfer. Empty: the
+    server's only one."""
+    card_tokeniser: OptionalText = None
+    """Where payment cards go that callers key in: an https address, `module:factory` of your own,
+    or `local` for trying it out. Empty: no cards are taken."""
+    card_tokeniser_key: SecretStr | None = None
+    """Bearer token for an https tokeniser."""
     aec_warmup_s: float = Field(1.0, ge=0, le=10)
     """Deaf to interruptions at the start of the greeting, while a browser's echo canceller learns,
     seconds."""
@@ -281,10 +318,52 @@ class RunSettings(_ParleySettings):
     llm_probe: bool = True
     """Look for a model server on this machine when `llm_url` is not set."""
 
+    phone: bool = False
+    """Take telephone calls as well: Redis and livekit-sip are started too (docs/phone.md)."""
+    sip_port: int = Field(5080, ge=0, le=65535)
+    """Phone: port of SIP signalling, UDP and TCP. Providers and firewalls expect 5060, which on a
+    desk a softphone may have."""
+    sip_rtp_ports: str = "20000-20100"
+    """Phone: UDP ports of the sound, one a call. They listen on every interface."""
+    sip_listen: IPv4Address = IPv4Address("127.0.0.1")
+    """Phone: IPv4 address that SIP signalling listens on."""
+    sip_address: IPv4Address | None = None
+    """Phone: IPv4 address that callers are told, behind NAT the public one. Empty: `sip_listen`."""
+    redis_port: int = Field(6399, ge=0, le=65535)
+    """Phone: port of Redis; not the usual one, as Debian's package starts one there."""
+    livekit_sip_bin: Path | None = None
+    """Phone: the livekit-sip program to run; None: `PATH`, then the home folder, then it is
+    built."""
+    redis_server_bin: Path | None = None
+    """Phone: the Redis (or Valkey) program to run; None: `PATH`."""
+
     ready_timeout_s: float | None = Field(None, gt=0, le=3600)
     """Longest wait until every process is ready, seconds. Empty: 180; with Orpheus 900."""
     stop_timeout_s: float = Field(8.0, gt=0, le=3600)
     """Time a process has to end after SIGTERM before it is killed, seconds."""
+
+    @field_validator("sip_rtp_ports")
+    @classmethod
+    def _range_of_ports(cls, value: str) -> str:
+        first, dash, last = value.partition("-")
+        if not (dash and first.isdecimal() and last.isdecimal()):
+            raise ValueError("Give the first and the last port: 20000-20100.")
+        if not 1024 <= int(first) <= int(last) <= 65535:
+            raise ValueError("The ports lie between 1024 and 65535, the lower one first.")
+        return value
+
+    @field_validator("sip_address", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: object) -> object:
+        return value or None
+
+    @model_validator(mode="after")
+    def _callers_are_told_an_address(self) -> Self:
+        if self.sip_listen.is_unspecified and self.sip_address is None:
+            raise ValueError(
+                "PARLEY_SIP_LISTEN=0.0.0.0 needs PARLEY_SIP_ADDRESS, the address callers reach."
+            )
+        return self
 
 
 def setting_faults(error: ValidationError) -> Iterator[tuple[str, str]]:

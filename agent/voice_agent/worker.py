@@ -11,9 +11,10 @@ from livekit.agents import AgentServer, JobProcess, cli
 
 from speech_plugins.tls import tls_context
 from voice_agent.call import VAD_KEY, answer
+from voice_agent.mcp_credentials import credential_faults
 from voice_agent.personas import PersonaError, default_persona
-from voice_agent.session import load_vad
 from voice_agent.settings import AgentSettings, forbid_telemetry_content, home_dir
+from voice_agent.turns.call_turns import load_vad
 from voice_agent.worker_metrics import MetricsPage
 
 logger = logging.getLogger(__name__)
@@ -119,9 +120,12 @@ def run(server: AgentServer, settings: AgentSettings) -> None:
     commands = set(sys.argv[1:])
     if commands & (_COMMANDS_WITH_SERVER | {"console"}):
         try:
-            default_persona(settings.persona, settings.personas_dir)
+            persona = default_persona(settings.persona, settings.personas_dir)
         except PersonaError as error:
             sys.exit(str(error))
+        # of this persona alone: callers may ask for others, whose servers may be somebody else's
+        if faults := list(credential_faults(persona)):
+            sys.exit("; ".join(faults))
     if commands & _COMMANDS_WITH_SERVER:
         _check_livekit(settings)
     if "console" in commands:

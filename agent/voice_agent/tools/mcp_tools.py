@@ -149,9 +149,11 @@ def _server(spec: McpServerSpec) -> "mcp.MCPServer":
         raise RuntimeError("MCP needs the package mcp: pip install 'parley[mcp]'") from None
     longest_s = max(tool.timeout_s for tool in spec.tools.values())
     if spec.url is not None:
+        # the transport follows no redirect to another origin, so the header stays with this one
         return mcp.MCPServerHTTP(
             spec.url,
             transport_type="streamable_http",
+            headers=spec.credential.headers() if spec.credential is not None else None,
             timeout=CONNECT_TIMEOUT_S,
             client_session_timeout_seconds=longest_s,
             tool_result_resolver=_result,

@@ -111,3 +111,17 @@ def test_a_persona_file_with_a_mistake_stops_the_worker_at_once(tmp_path: Path) 
     assert "line 1: disclosure: Field required" in result.stderr
     assert "line 2: colour: Extra inputs" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_credential_that_is_not_set_stops_the_worker_at_once(tmp_path: Path) -> None:
+    persona = tmp_path / "clerk.yaml"
+    persona.write_text(
+        "name: clerk\ndisclosure: A robot.\ngreeting: A robot.\ninstructions: Be kind.\n"
+        "mcp:\n  crm:\n    url: https://crm.example/mcp\n"
+        "    credential: {variable: PARLEY_MCP_CRM_TOKEN}\n"
+        "    tools: {find: {description: Finds.}}\n"
+    )
+    result = run_agent(tmp_path, "start", PARLEY_PERSONA=str(persona))
+    assert result.returncode == 1
+    assert "MCP server crm: PARLEY_MCP_CRM_TOKEN is not set; set it in the" in result.stderr
+    assert "Traceback" not in result.stderr
