@@ -4,24 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from tests import micro_whisper
 from tests.e2e.test_call import CONVERSATION, bookings, call
 from tests.stack import running_stack
-
-MODEL = Path(__file__).parents[1] / "fixtures" / "micro_whisper" / "model"
 
 
 @pytest.mark.timeout(320)
 async def test_whisper_hears_a_whole_call(tmp_path: Path) -> None:
-    whisper = {
-        "PARLEY_STT_ENGINE": "whisper",
-        "PARLEY_STT_MODEL": str(MODEL),
-        "PARLEY_STT_DEVICE": "cpu",
-        "PARLEY_STT_LANGUAGE": "en",
-        "PARLEY_STT_SHORTEST_WINDOW_S": "2",
-    }
     home = tmp_path / "home"
     home.mkdir()
-    with running_stack(home, **whisper) as stack:
+    with running_stack(home, **micro_whisper.SETTINGS) as stack:
         result = await call(stack, tmp_path, *CONVERSATION)
         assert result.status == 0, result.output
         assert [turn["said"] for turn in result.report["turns"]] == [

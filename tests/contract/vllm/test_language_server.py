@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -15,43 +15,28 @@ from tokenizers import Tokenizer
 from language_server.vllm.counters import Counters
 from speech_plugins import LLM
 from speech_plugins.priority import Priority, requests_at
+from tests.contract.vllm.conftest import LONG
 from tests.server_process import Server
-from tests.tiny_dialogue import BLOCK_TOKENS, MODEL, dialogue, language_server, llama, tools
+from tests.tiny_dialogue import API_KEY, BLOCK_TOKENS, MODEL, dialogue, llama, tools
 from tests.vllm_environment import MISSING, PYTHON
 
 pytestmark = [
     pytest.mark.skipif(not PYTHON.is_file(), reason=MISSING),
-    # Training the tiny model and starting vLLM on a busy CPU take minutes.
+    # Starting vLLM on a busy CPU takes minutes.
     pytest.mark.timeout(1200),
 ]
 
-KEY = "a key of some length"
 SYSTEM = dialogue()["system"]
 EXCHANGES = {exchange["user"]: exchange for exchange in dialogue()["exchanges"]}
 TALKS = [said for said, exchange in EXCHANGES.items() if "call" not in exchange]
 CALLS = [said for said, exchange in EXCHANGES.items() if "call" in exchange]
 UNSEEN_LINE = "Current date and time: Sunday 6 December 2026, 12:12"
 ONCE = APIConnectOptions(max_retry=0, timeout=60.0)
-LONG = 1500
-"""Tokens of an answer that takes seconds."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    # One sequence in a step, so that requests wait inside vLLM and their order can be seen.
-    with language_server(
-        api_key=KEY,
-        max_sequences="1",
-        max_requests="8",
-        reserved_requests="2",
-        max_tokens=str(LONG),
-    ) as running:
-        yield running
 
 
 @pytest.fixture
 async def http(server: Server) -> AsyncIterator[httpx.AsyncClient]:
-    headers = {"Authorization": f"Bearer {KEY}"}
+    headers = {"Authorization": f"Bearer {API_KEY}"}
     async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=120) as client:
         yield client
 
@@ -61,7 +46,7 @@ async def model(server: Server) -> AsyncIterator[LLM]:
     async with LLM(
         url=f"{server.url}/v1",
         model=MODEL,
-        api_key=KEY,
+        api_key=API_KEY,
         timeout_s=60.0,
         instructions=SYSTEM,
         tools=tools(),
@@ -319,7 +304,7 @@ async def test_answers_at_once_do_not_mix(model: LLM) -> None:
 
 
 async def test_both_end_on_sigterm_and_leave_nothing(server: Server) -> None:
-    """Last: it stops the server of this module."""
+    """Last: it stops the server of this folder."""
     family = psutil.Process(server.process.pid).children(recursive=True)
     assert family
     assert server.stop() == 0
