@@ -6,12 +6,15 @@ wants to leave is not just blocked but seen.
 """
 
 import re
+import shutil
 import socket
 import struct
 import subprocess
 import threading
 from dataclasses import dataclass, field
 
+ISOLATE = ("unshare", "--map-root-user", "--net")
+"""Starts a command in a network namespace of its own."""
 NEAR, FAR = "parley0", "parley1"
 NEAR_IPV4, FAR_IPV4 = "10.99.0.1", "10.99.0.2"
 NEAR_IPV6, FAR_IPV6 = "fd99::1", "fd99::2"
@@ -26,6 +29,16 @@ DNS_PORT = 53
 NAME_QUERY = re.compile(rf":{DNS_PORT}( asks |$)")
 NEIGHBOUR_DISCOVERY = frozenset(range(130, 138)) | {143}
 """ICMPv6 types the kernel itself sends on any link: MLD, router and neighbour messages."""
+
+
+def why_not() -> str | None:
+    """Why no network namespace can be made here; None when one can."""
+    for program in ("unshare", "ip"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed (Debian: apt-get install util-linux iproute2)"
+    probe = f"ip link add {NEAR} type veth peer name {FAR}"
+    result = subprocess.run([*ISOLATE, "sh", "-c", probe], capture_output=True, text=True)
+    return None if result.returncode == 0 else f"no network namespace here: {result.stderr.strip()}"
 
 
 def make_network() -> None:

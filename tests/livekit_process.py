@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from voice_agent.caller.token_client import JoinTicket
 from voice_agent.settings import home_dir
-from voice_agent.stack.livekit_server import LiveKitServerFinder, write_config
+from voice_agent.stack.livekit_server import livekit_server_finder, write_config
 from voice_agent.stack.ports import PortWish, settle_ports
 
 _KEY, _SECRET = "test-key", "test-secret-of-more-than-32-characters"
@@ -47,7 +47,7 @@ class LiveKit:
 @contextmanager
 def livekit_process() -> Iterator[LiveKit]:
     """Run livekit-server; fails the test, saying why, where there is none."""
-    finder = LiveKitServerFinder(_HOME, None, os.environ, lambda _: None)
+    finder = livekit_server_finder(_HOME, None, os.environ, lambda _: None)
     server = asyncio.run(finder.find())
     if server is None:
         pytest.fail("livekit-server is not installed: run `parley setup`, as `make test` does")

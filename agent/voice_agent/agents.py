@@ -18,11 +18,13 @@ from voice_agent.prompt import system_prompt
 from voice_agent.providers import create_tts
 from voice_agent.settings import AgentSettings
 from voice_agent.stt_in_language import SttInLanguage
+from voice_agent.telephony.phone_call import PhoneCall
 from voice_agent.tools.definition import ToolContext
 from voice_agent.tools.execution import bind
 from voice_agent.tools.handover import TakeOver, handover_tool
 from voice_agent.tools.mcp_tools import McpConnections, McpTool
 from voice_agent.tools.registry import bind_tools
+from voice_agent.tools.transfer_call import transfer_tool
 
 MAX_CARRIED_ITEMS = 40
 """Newest messages that go over to the next agent."""
@@ -55,6 +57,7 @@ class CallAgents:
         context: Of the first agent's tools.
         warm_soon: Called when an agent has the call, with the prefix of each that may be next.
         mcp_tools: Tools of the MCP servers of each agent; None is the first agent.
+        phone: The telephone of the call; None: the caller has none.
     """
 
     def __init__(
@@ -64,11 +67,13 @@ class CallAgents:
         context: ToolContext,
         warm_soon: WarmSoon = _warm_nothing,
         mcp_tools: McpTools | None = None,
+        phone: PhoneCall | None = None,
     ) -> None:
         self._settings = settings
         self._persona = persona
         self._warm_soon = warm_soon
         self._mcp_tools = mcp_tools or {}
+        self._phone = phone
         self._roles: dict[str | None, Persona] = {None: persona}
         self._roles |= {name: persona.colleague(name) for name in persona.agents}
         self._contexts = {
@@ -93,6 +98,7 @@ class CallAgents:
             self._tools[None],
             self._contexts[None].clock(),
             on_entered=lambda: self._warm_those_after(None),
+            phone=self._phone,
         )
 
     async def aclose(self) -> None:
@@ -102,8 +108,10 @@ class CallAgents:
 
     def _bind(self, name: str | None) -> list[llm.Tool]:
         role, context = self._roles[name], self._contexts[name]
+        transfers = (transfer_tool(role.destinations),) if role.transfers_to else ()
         return [
             *bind_tools(role.tools, context),
+            *(bind(tool, context) for tool in transfers),
             *(bind(tool, context) for tool in self._mcp_tools.get(name, ())),
             *(
                 handover_tool(target, self._persona.agents[target], context, self._taker(target))
@@ -134,6 +142,7 @@ class CallAgents:
             on_entered=lambda: self._warm_those_after(name),
             own_stt=own_stt,
             own_tts=own_tts,
+            phone=self._phone,
         )
 
     def _warm_those_after(self, name: str | None) -> None:

@@ -1,7 +1,6 @@
 """One call from its first to its last second: what ties a session to a room and to a caller."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
@@ -24,11 +23,17 @@ from speech_plugins.fallback_llm import FallbackLLM
 from voice_agent.agents import CallAgents, McpTools, connect_mcp
 from voice_agent.apologies import Apologies, is_spoken
 from voice_agent.audio_output import RoomAudioOutput
-from voice_agent.personas import Persona, PersonaError, default_persona, load_persona
+from voice_agent.persona_choice import persona_for
+from voice_agent.personas import Persona, PersonaError
 from voice_agent.prompt import persona_clock
 from voice_agent.session import OUTPUT_RATE_HZ, create_session, room_options
 from voice_agent.settings import AgentSettings
 from voice_agent.silence import SilenceWatch
+from voice_agent.telephony.arrival import phone_caller_of
+from voice_agent.telephony.caller import PhoneCaller
+from voice_agent.telephony.phone_call import PhoneCall
+from voice_agent.telephony.redaction import redact, redact_framework_logs
+from voice_agent.telephony.tokeniser import tokeniser_for
 from voice_agent.tool_context import tool_context
 from voice_agent.tools.mcp_tools import McpConnections
 from voice_agent.turn_metrics import TurnMeter
@@ -46,39 +51,8 @@ ERROR_ATTRIBUTE = "parley.error"
 REFUSAL_S = 2.0
 """How long a refused caller's client has for reading the reason."""
 
-MAX_METADATA_BYTES = 4096
-"""Largest dispatch metadata that is read."""
-
 VAD_KEY = "vad"
 """Where prewarming leaves the voice activity detector in `JobProcess.userdata`."""
-
-
-def persona_for(metadata: str, settings: AgentSettings) -> Persona:
-    """Find the persona that a dispatch asks for; the operator's default when it asks for none.
-
-    Args:
-        metadata: JSON object of the dispatch, from a caller's token: not to be trusted.
-        settings: The worker's settings.
-
-    Raises:
-        PersonaError: the metadata is malformed or its persona does not exist.
-    """
-    if not metadata.strip():
-        return default_persona(settings.persona, settings.personas_dir)
-    if len(metadata.encode()) > MAX_METADATA_BYTES:
-        raise PersonaError(f"The dispatch metadata has more than {MAX_METADATA_BYTES} bytes.")
-    try:
-        fields = json.loads(metadata)
-    except (json.JSONDecodeError, RecursionError):
-        raise PersonaError("The dispatch metadata is not JSON.") from None
-    if not isinstance(fields, dict):
-        raise PersonaError("The dispatch metadata is not a JSON object.")
-    name = fields.get("persona")
-    if name is None:
-        return default_persona(settings.persona, settings.personas_dir)
-    if not isinstance(name, str):
-        raise PersonaError("The dispatch metadata's persona is not text.")
-    return load_persona(name, settings.personas_dir)
 
 
 class Call:
@@ -90,18 +64,23 @@ class Call:
         settings: AgentSettings,
         persona: Persona,
         mcp_tools: McpTools | None = None,
+        caller: PhoneCaller | None = None,
     ) -> None:
         self._job = job
         self._settings = settings
         self._persona = persona
-        context = tool_context(self, settings, persona, persona_clock(persona))
-        self._agents = CallAgents(settings, persona, context, self._warm_soon, mcp_tools)
+        self._phone = self._make_phone(caller) if caller is not None else None
+        context = tool_context(self, settings, persona, persona_clock(persona), self._phone)
+        self._agents = CallAgents(
+            settings, persona, context, self._warm_soon, mcp_tools, self._phone
+        )
         self._session = create_session(
             settings,
             persona,
             job.proc.userdata[VAD_KEY],
             self._agents.first_tools,
             job.room.name,
+            on_phone=caller is not None,
         )
         self._typed_text = TypedText(job.room, self._on_typed)
         self._reports: asyncio.Queue[TurnReport] = asyncio.Queue()
@@ -110,6 +89,7 @@ class Call:
             self._session,
             ask=lambda: self._spawn(self._ask_whether_there()),
             give_up=lambda: self._spawn(self._give_up()),
+            is_waiting=lambda: self._phone is not None and self._phone.is_waiting,
         )
         self._voice: RoomAudioOutput | None = None
         self._ending = False
@@ -133,6 +113,8 @@ class Call:
         session.on("close", self._on_close)
         self._job.add_shutdown_callback(self._stop)
         self._typed_text.open()
+        if self._phone is not None:
+            self._phone.open()
         self._spawn(self._send_reports())
         if not self._job.is_fake_job():  # the console has a sound card
             session.output.audio = self._voice = RoomAudioOutput(self._job.room, OUTPUT_RATE_HZ)
@@ -149,6 +131,24 @@ class Call:
     async def _open_voice(self, voice: RoomAudioOutput) -> None:
         await self._job.connect()
         await voice.open()
+
+    def _make_phone(self, caller: PhoneCaller) -> PhoneCall:
+        settings = self._settings
+        return PhoneCall(
+            self._job,
+            caller,
+            self._persona.phone,
+            on_text=lambda text: self._spawn(self._on_typed(text)),
+            on_begin=lambda: self._spawn(self._fall_silent()),
+            on_over=self._leave,
+            trunk_id=settings.phone_trunk,
+            tokeniser=tokeniser_for(settings.card_tokeniser, settings.card_tokeniser_key),
+        )
+
+    def _leave(self) -> None:
+        """Hang up without a word: there is nobody to say one to."""
+        self._ending = True
+        self._session.shutdown(drain=True)
 
     async def mark_handoff(self) -> None:
         """Show in the room that a person is wanted."""
@@ -178,14 +178,17 @@ class Call:
         if self._ending:
             return
         self._session.reset_away_timer()
+        await self._fall_silent()
+        try:
+            self._session.generate_reply(user_input=redact(text))
+        except RuntimeError as error:
+            logger.info("typed message came too late", extra={"reason": str(error)})
+
+    async def _fall_silent(self) -> None:
         try:
             await self._session.interrupt()
         except RuntimeError:
-            logger.debug("typed message waits for speech that may not be interrupted")
-        try:
-            self._session.generate_reply(user_input=text)
-        except RuntimeError as error:
-            logger.info("typed message came too late", extra={"reason": str(error)})
+            logger.debug("the caller waits for speech that may not be interrupted")
 
     def _warm_soon(self, instructions: str, tools: Sequence[llm.Tool]) -> None:
         model = self._session.llm
@@ -229,6 +232,8 @@ class Call:
 
     async def _stop(self) -> None:
         await self._typed_text.close()
+        if self._phone is not None:
+            await self._phone.aclose()
         await self._agents.aclose()
         for model in (self._session.stt, self._session.llm, self._session.tts):
             # the framework closes streams and leaves the models' connections to us
@@ -253,15 +258,20 @@ class Call:
 
 async def answer(job: JobContext, settings: AgentSettings) -> None:
     """Serve one job; the entry point of a job process."""
+    redact_framework_logs()
+    caller = await phone_caller_of(job)
     try:
-        persona = persona_for(job.job.metadata, settings)
+        # several files may have to be read
+        persona = await asyncio.to_thread(
+            persona_for, job.job.metadata, settings, caller.dialled if caller else None
+        )
     except PersonaError as error:
         await _refuse(job, str(error))
         return
     connections = McpConnections()
     job.add_shutdown_callback(connections.aclose)
     mcp_tools = await connect_mcp(persona, connections)
-    await Call(job, settings, persona, mcp_tools).start()
+    await Call(job, settings, persona, mcp_tools, caller).start()
 
 
 async def _refuse(job: JobContext, reason: str) -> None:

@@ -12,6 +12,7 @@ _COMMANDS = {
     "setup": "voice_agent.stack.command",
     "doctor": "voice_agent.stack.doctor_command",
     "call": "voice_agent.caller.command",
+    "phone": "voice_agent.phone.command",
     "bench": "voice_agent.bench_command",
 }
 """Subcommand → module that holds the function, or the group of commands, of the same name."""

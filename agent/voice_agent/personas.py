@@ -6,7 +6,7 @@ looked up among known files and never becomes a path.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -23,9 +23,17 @@ from pydantic import (
 
 from voice_agent.mcp_spec import McpServerSpec, ServerName
 from voice_agent.opening_hours import OpeningHours
+from voice_agent.persona_contradictions import contradictions
 from voice_agent.persona_yaml import PersonaError as PersonaError
 from voice_agent.persona_yaml import construct, line_of, parse, read_file
 from voice_agent.scopes import EARNED, Scope
+from voice_agent.telephony.phone_numbers import same_number
+from voice_agent.telephony.phone_spec import (
+    MAX_DESTINATIONS,
+    DestinationName,
+    PhoneSpec,
+    TransferSpec,
+)
 from voice_agent.tools.registry import TOOLS
 
 BUILT_IN = Path(__file__).parent / "personas"
@@ -82,6 +90,8 @@ class _Role(BaseModel):
     """What the agent may do. None: what its tools need, but for scopes that a check must earn."""
     hands_over_to: tuple[ColleagueName, ...] = Field((), max_length=MAX_COLLEAGUES)
     """Names in `agents` to which this agent may hand the caller over."""
+    transfers_to: tuple[DestinationName, ...] = Field((), max_length=MAX_DESTINATIONS)
+    """Names in `phone.transfers` to which this agent may transfer a telephone call."""
     mcp: Mapping[ServerName, McpServerSpec] = Field(default_factory=dict, max_length=8)
     """MCP servers by name, with the tools of each that may be used."""
 
@@ -98,6 +108,8 @@ class _Role(BaseModel):
             yield f"tool {name}", TOOLS[name].needs
         if self.hands_over_to:
             yield "hands_over_to", frozenset({Scope.CALL_CONTROL})
+        if self.transfers_to:
+            yield "transfers_to", frozenset({Scope.CALL_CONTROL})
         for name, server in self.mcp.items():
             for tool in server.tools.values():
                 yield f"mcp {name}", frozenset({Scope.MCP, *tool.needs})
@@ -142,10 +154,17 @@ class Persona(_Role):
     """Said once in a turn whose tools take long; None: nothing."""
     opening_hours: OpeningHours | None = None
     """Hours that the appointment tools keep to."""
+    phone: PhoneSpec = PhoneSpec()
+    """Numbers, keys, transfers and answering machines, for telephone calls."""
     agents: Mapping[ColleagueName, Colleague] = Field(
         default_factory=dict, max_length=MAX_COLLEAGUES
     )
     """Further agents by name. The persona itself is the first agent and greets."""
+
+    @property
+    def destinations(self) -> Mapping[str, TransferSpec]:
+        """Where the first agent may transfer a telephone call, by name."""
+        return {name: self.phone.transfers[name] for name in self.transfers_to}
 
     @field_validator("timezone")
     @classmethod
@@ -204,6 +223,30 @@ def default_persona(setting: str, extra_dir: Path | None = None) -> Persona:
     return load_persona(setting, extra_dir)
 
 
+def persona_for_number(number: str, extra_dir: Path | None = None) -> Persona | None:
+    """The persona whose `phone.numbers` hold a number of ours; None where none does.
+
+    Args:
+        number: The number that a caller dialled; compared without a leading `+`.
+        extra_dir: The operator's folder, looked through first.
+
+    Raises:
+        PersonaError: a persona file has a mistake, or two files of a folder claim the number.
+    """
+    for folder in (extra_dir, BUILT_IN):
+        claimants = [
+            persona
+            for persona in map(read_persona, _files_in(folder))
+            if any(same_number(number, own) for own in persona.phone.numbers)
+        ]
+        if len(claimants) > 1:
+            names = ", ".join(persona.name for persona in claimants)
+            raise PersonaError(f"{folder}: several personas claim one number: {names}")
+        if claimants:
+            return claimants[0]
+    return None
+
+
 def read_persona(path: Path) -> Persona:
     """Read and check one file.
 
@@ -220,7 +263,7 @@ def read_persona(path: Path) -> Persona:
             for fault in error.errors(include_url=False, include_input=False)
         ]
     else:
-        faults = list(_contradictions(persona, path.stem))
+        faults = list(contradictions(persona, path.stem))
         if not faults:
             return persona
     told = "; ".join(
@@ -230,62 +273,13 @@ def read_persona(path: Path) -> Persona:
     raise PersonaError(f"{path}: {told}") from None
 
 
-def _contradictions(
-    persona: Persona, file_name: str
-) -> Iterator[tuple[tuple[int | str, ...], str]]:
-    """What the fields say against each other: where, and what is wrong."""
-    if persona.name != file_name:
-        yield ("name",), f"must be {file_name!r} like the file"
-    if persona.disclosure not in persona.greeting:
-        yield ("greeting",), "greeting must contain the words of disclosure"
-    roles: dict[tuple[str, ...], _Role] = {(): persona}
-    roles |= {("agents", name): role for name, role in persona.agents.items()}
-    earnable = {TOOLS[name].earns for role in roles.values() for name in role.tools}
-    for where, role in roles.items():
-        for name in role.tools:
-            if TOOLS[name].needs_opening_hours and persona.opening_hours is None:
-                yield (*where, "tools"), f"tool {name} needs opening_hours"
-        for what, needs in role.needed():
-            field = what.partition(" ")[0].replace("tool", "tools")
-            if withheld := needs - EARNED - role.granted:
-                yield (*where, "scopes"), f"{what} needs {min(withheld)}, which is left out"
-            if unearned := (needs & EARNED) - earnable:
-                earners = [tool.name for tool in TOOLS.values() if tool.earns in unearned]
-                yield (*where, field), f"{what} works only after {earners[0]}, which nobody has"
-        named = {*TOOLS, *(f"transfer_to_{name}" for name in persona.agents)}
-        for server, spec in role.mcp.items():
-            if clash := sorted(named & {f"{server}_{tool}" for tool in spec.tools}):
-                yield (*where, "mcp", server), f"{clash[0]} is a tool already; rename the server"
-        for index, name in enumerate(role.hands_over_to):
-            if name not in persona.agents or where == ("agents", name):
-                yield (
-                    (*where, "hands_over_to", index),
-                    f"no other agent {name!r}; there are: {', '.join(persona.agents) or 'none'}",
-                )
-    for name in persona.agents:
-        if name == "human":
-            yield ("agents", name), "human is the name of the person behind transfer_to_human"
-    reached = _reached(persona)
-    for name in persona.agents:
-        if name not in reached:
-            yield ("agents", name), "nobody hands over to this agent; name it in hands_over_to"
-
-
-def _reached(persona: Persona) -> set[str]:
-    reached: set[str] = set()
-    coming = list(persona.hands_over_to)
-    while coming:
-        name = coming.pop()
-        if name in persona.agents and name not in reached:
-            reached.add(name)
-            coming.extend(persona.agents[name].hands_over_to)
-    return reached
-
-
 def _files(extra_dir: Path | None) -> Iterator[Path]:
     for folder in (extra_dir, BUILT_IN):
-        if folder is not None and folder.is_dir():
-            yield from sorted(folder.glob("*.yaml"))
+        yield from _files_in(folder)
+
+
+def _files_in(folder: Path | None) -> Sequence[Path]:
+    return sorted(folder.glob("*.yaml")) if folder is not None and folder.is_dir() else ()
 
 
 def _field(location: tuple[int | str, ...]) -> str:

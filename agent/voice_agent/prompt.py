@@ -65,12 +65,15 @@ def call_prompt(now: datetime) -> str:
     return "\n".join(lines)
 
 
-def call_context(now: datetime, carried: ChatContext | None = None) -> ChatContext:
+def call_context(
+    now: datetime, carried: ChatContext | None = None, about_line: str | None = None
+) -> ChatContext:
     """The chat context that an agent begins with: the call's system message, then what was said.
 
     Args:
         now: Local time of the practice, without a zone.
         carried: Messages of the agent before this one.
+        about_line: What is known of a telephone line; see `telephony.caller.line_prompt`.
 
     A message of ours, and not `Instructions(dynamic=...)`: LiveKit's OpenAI formatter merges that
     into the first message, whose bytes would then differ in every call.
@@ -78,6 +81,8 @@ def call_context(now: datetime, carried: ChatContext | None = None) -> ChatConte
     """
     context = ChatContext.empty()
     context.add_message(role="system", content=call_prompt(now), created_at=0.0)
+    if about_line is not None:
+        context.add_message(role="system", content=about_line, created_at=0.0)
     if carried is not None:
         context.items.extend(carried.items)
     return context

@@ -40,6 +40,8 @@ def create_session(
     voice_activity: vad.VAD | None,
     tools: Sequence[llm.Tool],
     call_id: str | None = None,
+    *,
+    on_phone: bool = False,
 ) -> AgentSession:
     """Make the session of one call.
 
@@ -51,6 +53,7 @@ def create_session(
             before the caller has spoken.
         call_id: What the requests of this call have in common, so that one copy of the model
             answers them; the room's name.
+        on_phone: Whether the caller is on a telephone, which has no echo canceller to wait for.
     """
     conversation = call_conversation(settings, persona.language)
     session: AgentSession = AgentSession(
@@ -71,7 +74,7 @@ def create_session(
         turn_handling=turn_handling(settings),
         max_tool_steps=MAX_TOOL_STEPS,
         use_tts_aligned_transcript=True,
-        aec_warmup_duration=settings.aec_warmup_s or None,
+        aec_warmup_duration=None if on_phone else settings.aec_warmup_s or None,
         user_away_timeout=USER_AWAY_S,
         ivr_detection=False,
         session_close_transcript_timeout=CLOSE_TRANSCRIPT_S,

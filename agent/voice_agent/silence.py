@@ -26,14 +26,20 @@ class SilenceWatch:
         session: The call's session.
         ask: Asks whether the caller is there; calls `asked` when that has been said.
         give_up: Ends the call.
+        is_waiting: Whether the caller's silence means nothing at the moment: on hold, for example.
     """
 
     def __init__(
-        self, session: AgentSession, ask: Callable[[], None], give_up: Callable[[], None]
+        self,
+        session: AgentSession,
+        ask: Callable[[], None],
+        give_up: Callable[[], None],
+        is_waiting: Callable[[], bool] = lambda: False,
     ) -> None:
         self._session = session
         self._ask = ask
         self._give_up = give_up
+        self._is_waiting = is_waiting
         self._asked = False
         self._owes_answer = False
         self._waited_longer = False
@@ -75,7 +81,9 @@ class SilenceWatch:
         self._waited_longer = False
 
     def _on_away(self) -> None:
-        if self._owes_answer and not self._waited_longer:
+        if self._is_waiting():
+            self._session.reset_away_timer()
+        elif self._owes_answer and not self._waited_longer:
             logger.info("caller was heard and has no answer yet, waiting longer")
             self._waited_longer = True
             self._session.reset_away_timer()

@@ -10,11 +10,15 @@ from voice_agent.personas import Persona
 from voice_agent.prompt import Clock
 from voice_agent.scopes import Grants
 from voice_agent.settings import AgentSettings
-from voice_agent.tools.definition import CallLine, ToolContext
+from voice_agent.tools.definition import CallLine, PhoneLine, ToolContext
 
 
 def tool_context(
-    line: CallLine, settings: AgentSettings, persona: Persona, clock: Clock
+    line: CallLine,
+    settings: AgentSettings,
+    persona: Persona,
+    clock: Clock,
+    phone: PhoneLine | None = None,
 ) -> ToolContext:
     """What the tools of one call work with.
 
@@ -23,6 +27,7 @@ def tool_context(
         settings: Where the databases are.
         persona: The scopes that its operator grants, and its hours.
         clock: Local time of the practice, without a zone.
+        phone: The telephone of the call; None: the caller has none.
     """
     database = Database(settings.database_path)
     ledger = demo_ledger(settings.database_path.with_name(LEDGER_FILE))
@@ -37,4 +42,5 @@ def tool_context(
         hours=persona.opening_hours or OpeningHours(),
         clock=clock,
         filler=persona.filler,
+        phone=phone,
     )

@@ -16,8 +16,8 @@ import yaml
 
 from tests.contract.text_call import TextCaller, running_responder, scripted_model
 from tests.unit.voice_agent.scripted_llm import ScriptedLLM, ToolCall
-from voice_agent.call import persona_for
 from voice_agent.ledger_demo import LEDGER_FILE, demo_ledger
+from voice_agent.persona_choice import persona_for
 from voice_agent.personas import load_persona
 from voice_agent.prompt import system_prompt
 from voice_agent.scopes import EARNED

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import struct
 import subprocess
@@ -11,21 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolated_network import ETH_P_IPV4, ETH_P_IPV6, describe
+from tests.isolated_network import ETH_P_IPV4, ETH_P_IPV6, ISOLATE, describe, why_not
 from tests.stack import CHECKOUT
 
 CONVERSATION = sorted((CHECKOUT / "tests" / "fixtures" / "conversation").glob("*.wav"))
-ISOLATE = ("unshare", "--map-root-user", "--net")
-
-
-def why_not() -> str | None:
-    """Why no network namespace can be made here; None when one can."""
-    for program in ("unshare", "ip"):
-        if shutil.which(program) is None:
-            return f"{program} is not installed (Debian: apt-get install util-linux iproute2)"
-    probe = "ip link add parley0 type veth peer name parley1"
-    result = subprocess.run([*ISOLATE, "sh", "-c", probe], capture_output=True, text=True)
-    return None if result.returncode == 0 else f"no network namespace here: {result.stderr.strip()}"
 
 
 @pytest.mark.timeout(240)

@@ -18,12 +18,14 @@ from voice_agent.stack.console import Console
 from voice_agent.stack.credentials import credentials_of, ensure_credentials
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.language import language_settings, own_model
-from voice_agent.stack.livekit_server import CONFIG_FILE, LiveKitServerFinder, write_config
+from voice_agent.stack.livekit_server import CONFIG_FILE, livekit_server_finder, write_config
 from voice_agent.stack.model_probe import LanguageModel, configured_model, probe
+from voice_agent.stack.phone import no_phone_beside, phone_finders, prepare_phone
 from voice_agent.stack.plan import StackPlan, port_wishes, uses_own_livekit
 from voice_agent.stack.ports import LOOPBACK, settle_ports
 from voice_agent.stack.processes import ProcessGroup
 from voice_agent.stack.readiness import ended, wait_until_ready
+from voice_agent.stack.redis_server import new_address
 from voice_agent.stack.running_stack import only_stack, publish
 from voice_agent.stack.voice import ready_timeout_s, speech_settings, voice_server
 
@@ -52,17 +54,20 @@ def run(
 
 
 def setup() -> None:
-    """Prepare this machine without starting anything: LiveKit key and secret, livekit-server."""
+    """Prepare this machine without starting anything: LiveKit key and secret, its servers."""
     home = home_dir().resolve()
     try:
         settings = load_settings(home)
         credentials_of(settings)
+        finders = []
         if uses_own_livekit(settings):
-            finder = LiveKitServerFinder(
-                home, settings.livekit_server_bin, environment(), typer.echo
-            )
-            server = asyncio.run(finder.find_or_provide(home / CONFIG_FILE))
-            typer.echo(f"livekit-server {server.version} ({server.origin})")
+            server_bin = settings.livekit_server_bin
+            finders.append(livekit_server_finder(home, server_bin, environment(), typer.echo))
+        if settings.phone:
+            finders.extend(phone_finders(settings, home, environment(), typer.echo))
+        for finder in finders:
+            found = asyncio.run(finder.find_or_provide(home / CONFIG_FILE))
+            typer.echo(f"{finder.wanted.name} {found.version} ({found.origin})")
     except StackError as error:
         typer.secho(f"Error: {error}", err=True, fg="red")
         raise typer.Exit(1) from None
@@ -130,6 +135,8 @@ async def _start_and_watch(
         await wait()
         publish(home, plan.describe({r.name: r.pid for r in group.running}, os.getpid()))
         console.say(plan.language_model.describe())
+        if plan.phone is not None:
+            console.say(f"Telephone: sip:{plan.phone.address}")
         console.say(f"Ready: {plan.web_url}")
         raise ended(await group.first_exit(), console.log_dir)
 
@@ -147,9 +154,10 @@ async def make_plan(
     thinking = language_settings(settings)
     ports = settle_ports(port_wishes(settings), auto=auto_ports)
     key, secret = credentials_of(settings)
-    server = config = None
+    server = config = phone = None
     livekit_url = settings.livekit_url
     if uses_own_livekit(settings):
+        redis = new_address(ports["PARLEY_REDIS_PORT"]) if settings.phone else None
         livekit_url = f"ws://{LOOPBACK}:{ports['PARLEY_LIVEKIT_PORT']}"
         config = write_config(
             home,
@@ -157,10 +165,25 @@ async def make_plan(
             udp_port=ports["PARLEY_LIVEKIT_UDP_PORT"],
             api_key=key,
             api_secret=secret,
+            redis=redis,
         )
-        finder = LiveKitServerFinder(home, settings.livekit_server_bin, environment(), console.say)
+        server_bin = settings.livekit_server_bin
+        finder = livekit_server_finder(home, server_bin, environment(), console.say)
         server = await finder.find_or_provide(config)
         console.say(f"livekit-server {server.version} ({server.origin})")
+        if redis is not None:
+            phone = await prepare_phone(
+                settings,
+                home,
+                environment(),
+                ports=ports,
+                redis=redis,
+                livekit_url=livekit_url,
+                credentials=(key, secret),
+                say=console.say,
+            )
+    elif settings.phone:
+        raise no_phone_beside(livekit_url)
     else:
         console.say(f"livekit-server: {livekit_url} (LIVEKIT_URL is set)")
     return StackPlan(
@@ -176,6 +199,7 @@ async def make_plan(
         speech_settings=hearing,
         language_settings=thinking,
         voice=voice,
+        phone=phone,
     )
 
 

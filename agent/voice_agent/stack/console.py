@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +81,9 @@ class Console:
             path = self.log_dir / f"{name}.log"
             if path.exists() and path.stat().st_size > LOG_KEPT_BYTES:
                 path.replace(path.with_suffix(".log.1"))
-            self._logs[name] = path.open("a", encoding="utf-8")
+            # livekit-sip writes telephone numbers.
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._logs[name] = os.fdopen(descriptor, "a", encoding="utf-8")
         return self._logs[name]
 
 

@@ -12,7 +12,7 @@ from voice_agent.settings import RunSettings
 from voice_agent.stack import diagnosis
 from voice_agent.stack.diagnosis import Finding
 from voice_agent.stack.errors import StackError
-from voice_agent.stack.livekit_server import LiveKitServerFinder
+from voice_agent.stack.livekit_server import livekit_server_finder
 from voice_agent.stack.model_probe import (
     CONFIGURED_TIMEOUT_S,
     UnusableAnswer,
@@ -20,9 +20,11 @@ from voice_agent.stack.model_probe import (
     list_models,
     probe,
 )
+from voice_agent.stack.phone import phone_finders
 from voice_agent.stack.plan import AGENT_SCRIPT, port_wishes, speech_program, uses_own_livekit
 from voice_agent.stack.ports import LOOPBACK, PortWish, holder_of, is_free, settle_ports
 from voice_agent.stack.processes import ProcessGroup
+from voice_agent.stack.program_finder import ProgramFinder
 from voice_agent.stack.readiness import ask, client_session, wait_until_ready
 from voice_agent.stack.running_stack import RunningStack, read_running_stack
 from voice_agent.stack.voice import speaks_with_orpheus, speech_settings, voice_server
@@ -61,6 +63,9 @@ async def examine(
     if settings is None:
         return
     yield await check_livekit_server(home, settings, environment)
+    if settings.phone:
+        for finder in phone_finders(settings, home, environment, _nobody_reads):
+            yield await check_program(finder)
     stack = read_running_stack(home)
     if stack is not None:
         async for finding in check_running(stack):
@@ -80,18 +85,27 @@ async def check_livekit_server(
     """livekit-server: found, of the right version, or to be built."""
     if not uses_own_livekit(settings):
         return Finding("livekit-server", "ok", f"{settings.livekit_url} (LIVEKIT_URL is set)")
-    said: list[str] = []
-    finder = LiveKitServerFinder(home, settings.livekit_server_bin, environment, said.append)
+    server_bin = settings.livekit_server_bin
+    return await check_program(livekit_server_finder(home, server_bin, environment, _nobody_reads))
+
+
+async def check_program(finder: ProgramFinder) -> Finding:
+    """A program that is not ours: found, of the right version, or to be built."""
+    name = finder.wanted.name
     try:
-        server = await finder.find()
+        found = await finder.find()
     except StackError as error:
-        return Finding("livekit-server", "problem", error.message, error.fix)
-    if server is not None:
-        return Finding("livekit-server", "ok", f"{server.version} ({server.origin})")
+        return Finding(name, "problem", error.message, error.fix)
+    if found is not None:
+        return Finding(name, "ok", f"{found.version} ({found.origin})")
     if way := finder.way_to_provide():
-        return Finding("livekit-server", "note", f"missing; {way}", "parley setup")
+        return Finding(name, "note", f"missing; {way}", "parley setup")
     missing = finder.missing()
-    return Finding("livekit-server", "problem", missing.message, missing.fix)
+    return Finding(name, "problem", missing.message, missing.fix)
+
+
+def _nobody_reads(line: str) -> None:
+    """What a finder says on its way; the finding says how it ended."""
 
 
 def check_port(wish: PortWish) -> Finding:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
-from voice_agent.stack.livekit_server import LiveKitServer
 from voice_agent.stack.model_probe import LanguageModel
+from voice_agent.stack.phone import Phone, phone_port_wishes
 from voice_agent.stack.ports import LOOPBACK, PortWish
 from voice_agent.stack.processes import Program
+from voice_agent.stack.program_finder import FoundProgram
 from voice_agent.stack.running_stack import RunningStack
 from voice_agent.stack.voice import VoiceServer, has_own_server
 
@@ -52,6 +53,7 @@ def port_wishes(settings: RunSettings) -> list[PortWish]:
         *wishes,
         PortWish("livekit-server", "PARLEY_LIVEKIT_PORT", settings.livekit_port),
         PortWish("livekit-server media", "PARLEY_LIVEKIT_UDP_PORT", udp_port, "udp"),
+        *phone_port_wishes(settings),
     ]
 
 
@@ -77,6 +79,7 @@ class StackPlan:
         speech_settings: what the speech server is told besides the environment.
         language_settings: what our language server is told besides the environment.
         voice: the speech server that only speaks; None where one server plays both roles.
+        phone: Redis and livekit-sip; None where no telephone is wanted.
     """
 
     home: Path
@@ -84,13 +87,14 @@ class StackPlan:
     livekit_url: str
     speech_url: str
     language_model: LanguageModel
-    livekit_server: LiveKitServer | None
+    livekit_server: FoundProgram | None
     livekit_config: Path | None
     environment: Mapping[str, str] = field(repr=False)
     credentials: tuple[str, str] = field(repr=False)
     speech_settings: Mapping[str, str] = field(default_factory=dict)
     language_settings: Mapping[str, str] = field(default_factory=dict)
     voice: VoiceServer | None = None
+    phone: Phone | None = None
 
     @property
     def web_url(self) -> str:
@@ -127,6 +131,8 @@ class StackPlan:
                 "Run Parley from its checkout (`make run`).",
             )
         programs = []
+        if self.phone is not None:
+            programs.append(self.phone.redis_program(self.environment))
         if self.livekit_server is not None and self.livekit_config is not None:
             port = self.ports["PARLEY_LIVEKIT_PORT"]
             programs.append(
@@ -137,8 +143,11 @@ class StackPlan:
                     {k: v for k, v in self.environment.items() if not k.startswith("LIVEKIT_")},
                     ready_url=f"http://{LOOPBACK}:{port}/",
                     cleanup=self.livekit_server.cleanup,
+                    after_others=self.phone is not None,
                 )
             )
+        if self.phone is not None:
+            programs.append(self.phone.sip_program(self.environment))
         if "PARLEY_SPEECH_PORT" in self.ports:
             port = self.ports["PARLEY_SPEECH_PORT"]
             environment = {**self._child_environment(), **self.speech_settings}
@@ -175,6 +184,7 @@ class StackPlan:
             llm_model=self.language_model.model,
             worker_url=self.worker_url,
             metrics_url=self.metrics_url,
+            sip_address=self.phone.address if self.phone else None,
             processes=dict(processes),
         )
 

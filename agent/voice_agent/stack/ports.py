@@ -13,7 +13,10 @@ from voice_agent.stack.errors import StackError
 
 LOOPBACK = "127.0.0.1"
 
-Transport = Literal["tcp", "udp"]
+Transport = Literal["tcp", "udp", "tcp+udp"]
+
+BIND_ATTEMPTS = 20
+"""How many free TCP ports are tried for one whose UDP port is free too."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class PortWish:
         owner: process that will listen, as the user knows it.
         setting: environment variable that changes the port.
         port: the wanted port; 0 for any free one.
-        transport: `tcp` or `udp`.
+        transport: `tcp`, `udp`, or `tcp+udp` for the same number of both.
     """
 
     owner: str
@@ -53,15 +56,16 @@ def settle_ports(wishes: Iterable[PortWish], *, auto: bool = False) -> dict[str,
     with ExitStack() as held:
         for wish in sorted(wishes, key=lambda wish: wish.port == 0):
             try:
-                holder = held.enter_context(_bind(wish.port, wish.transport))
+                holder, port = _hold(wish.port, wish.transport)
             except OSError as error:
                 if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                     raise
                 if not auto:
                     busy.append(wish)
                     continue
-                holder = held.enter_context(_bind(0, wish.transport))
-            settled[wish.setting] = holder.getsockname()[1]
+                holder, port = _hold(0, wish.transport)
+            held.enter_context(holder)
+            settled[wish.setting] = port
     if busy:
         raise StackError(_describe(busy), _way_out(busy))
     return settled
@@ -70,20 +74,26 @@ def settle_ports(wishes: Iterable[PortWish], *, auto: bool = False) -> dict[str,
 def is_free(port: int, transport: Transport = "tcp") -> bool:
     """Whether the port can be bound on loopback now."""
     try:
-        _bind(port, transport).close()
+        holder, _ = _hold(port, transport)
     except OSError:
         return False
+    holder.close()
     return True
 
 
 def holder_of(port: int, transport: Transport = "tcp") -> str | None:
     """Name and pid of the process that listens on the port; None where that cannot be seen."""
     try:
-        connections = psutil.net_connections(kind=transport)
+        connections = [
+            connection
+            for kind in transport.split("+")
+            for connection in psutil.net_connections(kind=kind)
+        ]
     except (psutil.Error, OSError):
         return None
     for connection in connections:
-        listens = transport == "udp" or connection.status == psutil.CONN_LISTEN
+        datagrams = connection.type == socket.SOCK_DGRAM
+        listens = datagrams or connection.status == psutil.CONN_LISTEN
         if connection.laddr and connection.laddr.port == port and listens and connection.pid:
             try:
                 name = psutil.Process(connection.pid).name()
@@ -91,6 +101,30 @@ def holder_of(port: int, transport: Transport = "tcp") -> str | None:
                 return f"pid {connection.pid}"
             return f"{name}, pid {connection.pid}"
     return None
+
+
+def _hold(port: int, transport: Transport) -> tuple[ExitStack, int]:
+    """Bind a port, 0 for any free one; return what releases it, and its number."""
+    if transport != "tcp+udp":
+        probe = _bind(port, transport)
+        return _releasing(probe), probe.getsockname()[1]
+    for attempt in range(1, BIND_ATTEMPTS + 1):
+        stream = _bind(port, "tcp")
+        number = stream.getsockname()[1]
+        try:
+            return _releasing(stream, _bind(number, "udp")), number
+        except OSError:
+            stream.close()
+            if port or attempt == BIND_ATTEMPTS:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _releasing(*probes: socket.socket) -> ExitStack:
+    holder = ExitStack()
+    for probe in probes:
+        holder.enter_context(probe)
+    return holder
 
 
 def _bind(port: int, transport: Transport) -> socket.socket:

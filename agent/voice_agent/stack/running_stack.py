@@ -37,6 +37,8 @@ class RunningStack(BaseModel):
     """The worker's health page."""
     metrics_url: str | None
     """The worker's Prometheus page; None when off."""
+    sip_address: str | None = None
+    """livekit-sip, `HOST:PORT`; None where no telephone was asked for."""
     processes: dict[str, int]
     """Process (and group) id of each program."""
 

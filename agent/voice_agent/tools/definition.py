@@ -6,10 +6,10 @@ happens into JSON.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Protocol
 
-from livekit.agents import RunContext
+from livekit.agents import AgentSession, RunContext
 from livekit.agents.llm.tool_context import RawFunctionDescription
 from livekit.agents.voice import SpeechHandle
 from pydantic import BaseModel, ConfigDict
@@ -20,6 +20,7 @@ from voice_agent.identity import IdentityCheck
 from voice_agent.ledger import Ledger
 from voice_agent.opening_hours import OpeningHours
 from voice_agent.scopes import Grants, Scope
+from voice_agent.telephony.card_capture import StoredCard
 from voice_agent.tools.run_record import RunRecord
 
 TOOL_TIMEOUT_S = 4.0
@@ -63,6 +64,31 @@ class CallLine(Protocol):
         ...
 
 
+class PhoneLine(Protocol):
+    """The telephone of a call, as far as a tool may touch it; see `telephony.PhoneCall`."""
+
+    @property
+    def takes_cards(self) -> bool:
+        """Whether there is somewhere for a card to go."""
+        ...
+
+    async def press(self, row: str) -> None:
+        """Press checked keys for the agent."""
+        ...
+
+    async def refuse_calls(self) -> None:
+        """Note that who is on the line must not be called again."""
+        ...
+
+    async def transfer(self, session: AgentSession, name: str, summary: str) -> None:
+        """Put the caller through to a destination of the persona file."""
+        ...
+
+    async def take_card(self, session: AgentSession, today: date) -> StoredCard:
+        """Take a card by keys alone."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What the tools of one agent of a call work with."""
@@ -79,6 +105,8 @@ class ToolContext:
     """Local time of the practice, without a zone."""
     filler: str | None = None
     """Said once in a turn whose tools take long; None: nothing."""
+    phone: PhoneLine | None = None
+    """None where the caller is not on a telephone."""
     record: RunRecord = field(default_factory=RunRecord)
     """What the tools of this call have done so far; shared by its agents."""
 

@@ -9,9 +9,11 @@ from voice_agent.tools.appointments import APPOINTMENT_TOOLS
 from voice_agent.tools.call_control import CALL_CONTROL_TOOLS
 from voice_agent.tools.definition import Tool, ToolContext
 from voice_agent.tools.execution import bind
+from voice_agent.tools.telephone import TELEPHONE_TOOLS
 
 TOOLS: dict[str, Tool] = {
-    tool.name: tool for tool in (*APPOINTMENT_TOOLS, *ACCOUNT_TOOLS, *CALL_CONTROL_TOOLS)
+    tool.name: tool
+    for tool in (*APPOINTMENT_TOOLS, *ACCOUNT_TOOLS, *CALL_CONTROL_TOOLS, *TELEPHONE_TOOLS)
 }
 """Name to tool. A new tool is added here and named in a persona file."""
 

@@ -63,7 +63,8 @@ class StubRoom(rtc.EventEmitter[Any]):
         self.published: asyncio.Queue[str] = asyncio.Queue()
         self.sent: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
         self.local_participant = self
-        self.remote_participants: dict[str, Any] = {"caller": object()}
+        caller = SimpleNamespace(kind=rtc.ParticipantKind.PARTICIPANT_KIND_STANDARD)
+        self.remote_participants: dict[str, Any] = {"caller": caller}
         self.handlers: dict[str, Callable[..., None]] = {}
 
     def isconnected(self) -> bool:
@@ -111,6 +112,10 @@ class StubJob:
 
     async def connect(self) -> None:
         self.connected = True
+
+    async def wait_for_participant(self) -> Any:
+        self.connected = True
+        return next(iter(self.room.remote_participants.values()))
 
     async def delete_room(self) -> None:
         self.room_deleted = True

@@ -1,4 +1,5 @@
 import io
+import stat
 from contextlib import closing
 from pathlib import Path
 
@@ -39,6 +40,12 @@ def test_a_reader_who_left_does_not_stop_the_log(tmp_path: Path) -> None:
         console.process_line("worker", "two")
         console.say("three")
     assert (tmp_path / "worker.log").read_text() == "one\ntwo\n"
+
+
+def test_logs_are_for_their_owner_alone(tmp_path: Path) -> None:
+    with closing(Console(io.StringIO(), tmp_path)) as console:
+        console.process_line("sip", "a telephone number")
+    assert stat.S_IMODE((tmp_path / "sip.log").stat().st_mode) == 0o600
 
 
 def test_a_large_log_is_set_aside_at_the_next_start(tmp_path: Path) -> None:

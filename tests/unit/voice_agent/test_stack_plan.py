@@ -8,10 +8,11 @@ from voice_agent.settings import RunSettings, setting_faults
 from voice_agent.stack import plan as plan_module
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.language import script_model
-from voice_agent.stack.livekit_server import LiveKitServer
 from voice_agent.stack.model_probe import LanguageModel
+from voice_agent.stack.phone import Phone
 from voice_agent.stack.plan import StackPlan, port_wishes, uses_own_livekit
 from voice_agent.stack.processes import Program
+from voice_agent.stack.program_finder import FoundProgram
 from voice_agent.stack.voice import VoiceServer
 
 PORTS = {
@@ -29,7 +30,7 @@ PLAN = StackPlan(
     livekit_url="ws://127.0.0.1:2",
     speech_url="http://127.0.0.1:4",
     language_model=script_model(5),
-    livekit_server=LiveKitServer(("/bin/livekit-server",), "1.13.5", "PATH"),
+    livekit_server=FoundProgram(("/bin/livekit-server",), "1.13.5", "PATH"),
     livekit_config=Path("/home-folder/livekit.yaml"),
     environment={"PATH": "/bin", "PARLEY_PERSONA": "front_desk", "LIVEKIT_CONFIG": "other"},
     credentials=("key", "s" * 32),
@@ -99,6 +100,34 @@ def test_the_worker_is_ready_only_once_it_is_registered() -> None:
     assert not worker.ready_line.search('{"message": "starting worker"}')
 
 
+def test_the_telephone_starts_redis_first_and_livekit_server_once_that_is_ready() -> None:
+    found = FoundProgram(("/bin/program",), "1.8.0", "PATH")
+    redis, sip = Path("/home-folder/redis.conf"), Path("/home-folder/sip.yaml")
+    phone = Phone(found, redis, found, sip, "127.0.0.1:5080")
+    environment = {**PLAN.environment, "SIP_CONFIG_BODY": "other", "LIVEKIT_WS_URL": "ws://other"}
+    plan = replace(PLAN, phone=phone, environment=environment)
+    names = [program.name for program in plan.programs()]
+    assert names[:3] == ["redis", "livekit", "sip"]
+    assert names[-1] == "worker"
+    started = programs(plan)
+    assert started["livekit"].after_others
+    assert started["redis"].command == ("/bin/program", redis)
+    assert started["sip"].command == ("/bin/program", "--config", sip)
+    told = [name for name in started["sip"].environment if name.startswith(("SIP_", "LIVEKIT_"))]
+    assert not told, "they would win over the configuration file"
+    assert plan.describe({}, 1).sip_address == "127.0.0.1:5080"
+
+
+def test_without_a_telephone_nothing_waits_and_nothing_listens_for_one() -> None:
+    assert not programs(PLAN)["livekit"].after_others
+    assert PLAN.describe({}, 1).sip_address is None
+    wished = {wish.setting for wish in port_wishes(RunSettings())}
+    assert {"PARLEY_SIP_PORT", "PARLEY_REDIS_PORT"}.isdisjoint(wished)
+    assert {"PARLEY_SIP_PORT", "PARLEY_REDIS_PORT"} <= {
+        wish.setting for wish in port_wishes(RunSettings(phone=True))
+    }
+
+
 def test_servers_that_run_elsewhere_are_not_started() -> None:
     settings = RunSettings(livekit_url="wss://media.example", speech_url="http://gpu:8090")
     assert not uses_own_livekit(settings)
@@ -162,3 +191,19 @@ def test_wrong_settings_are_named_by_their_variable(monkeypatch: pytest.MonkeyPa
         RunSettings()
     faults = list(setting_faults(raised.value))
     assert [name for name, _ in faults] == ["PARLEY_WEB_PORT"]
+
+
+@pytest.mark.parametrize(
+    "ports", ["", "20000", "20000-", "a-b", "20100-20000", "80-90", "60000-70000", "-1-5"]
+)
+def test_a_wrong_range_of_media_ports_is_refused(ports: str) -> None:
+    with pytest.raises(ValidationError, match="port"):
+        RunSettings(sip_rtp_ports=ports)
+
+
+def test_listening_everywhere_needs_the_address_that_callers_reach() -> None:
+    with pytest.raises(ValidationError, match="PARLEY_SIP_ADDRESS"):
+        RunSettings(sip_listen="0.0.0.0")
+    settings = RunSettings(sip_listen="0.0.0.0", sip_address="203.0.113.7")
+    assert str(settings.sip_address) == "203.0.113.7"
+    assert RunSettings(sip_address="").sip_address is None

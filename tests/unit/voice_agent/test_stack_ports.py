@@ -65,6 +65,26 @@ def test_a_busy_udp_port_is_noticed() -> None:
             settle_ports([PortWish("media", "M", media.getsockname()[1], "udp")])
 
 
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_a_port_of_both_kinds_is_busy_when_one_of_them_is(kind: socket.SocketKind) -> None:
+    with socket.socket(socket.AF_INET, kind) as other:
+        other.bind(("127.0.0.1", 0))
+        if kind == socket.SOCK_STREAM:
+            other.listen(1)
+        port = other.getsockname()[1]
+        assert not is_free(port, "tcp+udp")
+        with pytest.raises(StackError, match="livekit-sip") as raised:
+            settle_ports([PortWish("livekit-sip", "PARLEY_SIP_PORT", port, "tcp+udp")])
+        assert "is in use by" in raised.value.message
+
+
+def test_a_free_port_of_both_kinds_is_found_and_let_go() -> None:
+    port = settle_ports([PortWish("livekit-sip", "S", 0, "tcp+udp")])["S"]
+    assert is_free(port, "tcp")
+    assert is_free(port, "udp")
+    assert settle_ports([PortWish("livekit-sip", "S", port, "tcp+udp")]) == {"S": port}
+
+
 def test_nobody_holds_a_free_port() -> None:
     free = settle_ports([PortWish("probe", "P", 0)])["P"]
     assert holder_of(free) is None

@@ -1,0 +1,1 @@
+"""The agent on the telephone: keys, transfers, answering machines, card numbers."""

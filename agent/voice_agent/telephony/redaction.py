@@ -1,0 +1,121 @@
+"""Takes card numbers and verification codes out of text, spoken or written, in English.
+
+A number counts as a card's when its brand, its length and its check digit say so; of other digits
+of that length one in ten passes the check digit, and is taken out as well. Deterministic, and cheap
+on text without digits, so that it can run on every turn and on every log line.
+"""
+
+import logging
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final
+
+from voice_agent.telephony.card_number import MAX_LENGTH, MIN_LENGTH, is_card_number
+from voice_agent.telephony.spoken_digits import Digits, digit_runs
+
+CARD: Final = "[card number]"
+CODE: Final = "[security code]"
+
+MAX_TEXT: Final = 20_000
+"""Longest text that is searched; the rest of a longer one is dropped, since it was not."""
+
+_JOINT: Final = "\n"
+"""Between texts that are searched as one; no word holds it."""
+
+_CODE: Final = re.compile(
+    r"\b(?:cvv2?|cvc2?|csc|cid|c\s?v\s?[vc]|security\s+(?:code|number)|verification\s+(?:code|value|number)"
+    r"|(?:three|four|3|4)\s+digits\s+(?:on|from)\s+the\s+(?:back|front))\b",
+    re.IGNORECASE,
+)
+"""What people call a verification code. PCI DSS 3.3.1: it must never be stored."""
+_CODE_WITHIN: Final = 60
+"""Characters after that in which the code itself is looked for."""
+
+
+def redact(text: str) -> str:
+    """The text without card numbers and verification codes."""
+    return redact_all([text])[0]
+
+
+def redact_all(texts: Sequence[str]) -> list[str]:
+    """Several texts of one speaker, in order: a number that began in one may end in the next."""
+    whole = _JOINT.join(text[:MAX_TEXT] for text in texts)
+    spans = [*_card_spans(whole), *_code_spans(whole)]
+    if not spans:
+        return [text[:MAX_TEXT] for text in texts]
+    starts = [0, *accumulate(len(text[:MAX_TEXT]) + len(_JOINT) for text in texts)]
+    redacted = []
+    for text, offset in zip(texts, starts, strict=False):
+        part = text[:MAX_TEXT]
+        for start, end, name in sorted(spans, reverse=True):
+            first, last = max(start - offset, 0), min(end - offset, len(part))
+            if first < last:
+                part = f"{part[:first]}{name}{part[last:]}"
+        redacted.append(part)
+    return redacted
+
+
+class RedactingFilter(logging.Filter):
+    """Takes card numbers out of log records: out of the message, its arguments and its fields."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change the record; every record passes."""
+        message = record.getMessage()
+        redacted = redact(message)
+        if redacted != message:
+            record.msg, record.args = redacted, None
+        for name, value in record.__dict__.items():
+            if isinstance(value, str) and name not in {"msg", "message", "name", "pathname"}:
+                record.__dict__[name] = redact(value)
+        return True
+
+
+_FILTER: Final = RedactingFilter()
+
+
+def redact_framework_logs() -> None:
+    """Keep card numbers out of what LiveKit's framework logs, which quotes callers at times."""
+    logging.getLogger("livekit.agents").addFilter(_FILTER)
+
+
+def _card_spans(text: str) -> list[tuple[int, int, str]]:
+    spans = []
+    for run in digit_runs(text):
+        digits = "".join(said.value for said in run)
+        if len(digits) < MIN_LENGTH:
+            continue
+        # which piece of the text says each digit
+        owners = [said for said in run for _ in said.value]
+        first = 0
+        while first <= len(digits) - MIN_LENGTH:
+            length = _card_length(digits, first)
+            if length:
+                spans.append((owners[first].start, owners[first + length - 1].end, CARD))
+                first += length
+            else:
+                first += 1
+    return spans
+
+
+def _card_length(digits: str, first: int) -> int:
+    """Length of the longest card number that begins here; 0: none."""
+    for length in range(min(MAX_LENGTH, len(digits) - first), MIN_LENGTH - 1, -1):
+        if is_card_number(digits[first : first + length].encode()):
+            return length
+    return 0
+
+
+def _code_spans(text: str) -> list[tuple[int, int, str]]:
+    spans = []
+    for match in _CODE.finditer(text):
+        after = text[match.end() : match.end() + _CODE_WITHIN]
+        for run in digit_runs(after):
+            if 3 <= sum(len(said.value) for said in run) <= 4:
+                spans.append(_shifted(run, match.end()))
+            break
+    return spans
+
+
+def _shifted(run: Sequence[Digits], offset: int) -> tuple[int, int, str]:
+    return run[0].start + offset, run[-1].end + offset, CODE

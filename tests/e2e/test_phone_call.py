@@ -1,0 +1,219 @@
+"""A telephone calls the agent: livekit-sip, Redis and livekit-server as they are, baresip and sipp.
+
+All of it in a network of its own: `python -m tests.phone_network`.
+"""
+
+import asyncio
+import socket
+import wave
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import soxr
+
+from tests.e2e.test_call import bookings, transcribe
+from tests.heard import share_heard
+from tests.phone_stack import (
+    NUMBER,
+    PASSWORD,
+    SECURED_NUMBER,
+    UNKNOWN_NUMBER,
+    USER,
+    PhoneStack,
+)
+from tests.process_footprint import Footprint, returned
+from tests.sipp import sipp
+from tests.softphone import RATE_HZ, CallEnded, Pcm16, Softphone, softphone, write_wav
+from voice_agent.personas import default_persona
+
+LINES = ("3-book", "4-when", "5-goodbye")
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "conversation"
+HALF_PAST_THREE = ("half past three", "three thirty", "3:30", "330", "3.30")
+OUTSIDE = "127.0.0.1"
+"""An address that no trunk allows."""
+LOOPBACK = ("127.", "::1")
+FLOOD_CALLS, FLOOD_PER_SECOND = 600, 50
+"""Twelve seconds of what a scanner on the internet does."""
+
+pytestmark = pytest.mark.timeout(240)  # the first test of a session starts the stack as well
+
+
+def spoken(name: str) -> Pcm16:
+    """A line of the recorded conversation, as a telephone sends it."""
+    with wave.open(str(FIXTURES / f"{name}.wav")) as file:
+        pcm = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+        resampled: Pcm16 = soxr.resample(pcm, file.getframerate(), RATE_HZ)
+    return resampled
+
+
+async def hear_answer(phone: Softphone, after: int) -> None:
+    """Wait for an answer and for its end.
+
+    Args:
+        phone: the telephone.
+        after: how many samples had been heard when the answer became due.
+    """
+    await phone.until_audible(after)
+    await phone.until_silent()
+
+
+async def settled(stack: PhoneStack) -> dict[str, Footprint]:
+    """Wait until no call is left; return what livekit-sip and the worker hold then."""
+    await stack.until_no_room_is_left()
+    while listening() != {stack.address}:  # noqa: ASYNC110
+        await asyncio.sleep(0.1)
+    return {name: Footprint.of(stack.stack.processes[name]) for name in ("sip", "worker")}
+
+
+async def nothing_is_left(stack: PhoneStack, before: dict[str, Footprint]) -> None:
+    """Wait until a call has left no room, no process, no open socket and no other open file."""
+    await settled(stack)
+    for name, footprint in before.items():
+        await returned(stack.stack.processes[name], footprint)
+
+
+def listening() -> set[str]:
+    """Addresses that somebody outside this machine could send to now; all of them are ours here."""
+    return {
+        f"{connection.laddr.ip}:{connection.laddr.port}"
+        for connection in psutil.net_connections("inet")
+        if connection.laddr
+        and not connection.laddr.ip.startswith(LOOPBACK)
+        and (connection.status == psutil.CONN_LISTEN or connection.type == socket.SOCK_DGRAM)
+    }
+
+
+async def still_answers(stack: PhoneStack, folder: Path) -> None:
+    """Call as anybody would, and hear the greeting begin."""
+    async with softphone(folder) as phone:
+        await phone.dial(f"sip:{NUMBER}@{stack.address}")
+        await phone.until_audible()
+        await phone.hang_up()
+    await stack.until_no_room_is_left()
+
+
+async def test_a_caller_is_greeted_and_books_an_appointment(
+    phone_stack: PhoneStack, tmp_path: Path
+) -> None:
+    heard: list[Pcm16] = []
+    async with softphone(tmp_path / "phone") as phone:
+        await phone.dial(f"sip:{NUMBER}@{phone_stack.address}")
+        await hear_answer(phone, 0)
+        heard.append(phone.heard())
+        for name in LINES:
+            await phone.say(spoken(name))
+            due = phone.heard().size
+            try:
+                await hear_answer(phone, due)
+            except CallEnded:
+                assert name == LINES[-1], "the agent hangs up only when it has been said goodbye to"
+            heard.append(phone.heard()[due:])
+        await phone.ended()
+    texts = []
+    for number, pcm in enumerate(heard):
+        write_wav(tmp_path / f"{number}.wav", pcm)
+        texts.append(transcribe(phone_stack.stack, tmp_path / f"{number}.wav"))
+    _, booked, when, farewell = texts
+    greeting = default_persona("front_desk", None).greeting
+    assert share_heard(greeting, heard[0], RATE_HZ) > 0.6, texts
+    assert ("Peter Miller", "15:30") in bookings(phone_stack.stack), texts
+    for text in (booked, when):
+        assert any(time in text for time in HALF_PAST_THREE), texts
+    assert "goodbye" in farewell or "bye" in farewell, texts
+    await phone_stack.until_no_room_is_left()
+
+
+async def test_a_caller_who_hangs_up_mid_word_leaves_nothing_behind(
+    phone_stack: PhoneStack, tmp_path: Path
+) -> None:
+    await still_answers(phone_stack, tmp_path / "first")
+    before = await settled(phone_stack)
+    for number in range(3):
+        async with softphone(tmp_path / str(number)) as phone:
+            await phone.dial(f"sip:{NUMBER}@{phone_stack.address}")
+            await phone.until_audible()
+            assert len(await phone_stack.rooms()) == 1
+            await phone.hang_up()
+        await nothing_is_left(phone_stack, before)
+
+
+async def test_a_password_opens_its_trunk(phone_stack: PhoneStack, tmp_path: Path) -> None:
+    async with softphone(tmp_path / "phone", USER, PASSWORD) as phone:
+        await phone.dial(f"sip:{SECURED_NUMBER}@{phone_stack.address}")
+        await phone.until_audible()
+        await phone.hang_up()
+    await phone_stack.until_no_room_is_left()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "number", "source"),
+    [
+        ("cancel", NUMBER, None),
+        ("wrong_password", SECURED_NUMBER, None),
+        ("no_from_tag", NUMBER, None),
+        ("no_common_codec", NUMBER, None),
+        ("endless_caller_id", NUMBER, None),
+        ("unknown_number", UNKNOWN_NUMBER, None),
+        ("unknown_number", NUMBER, OUTSIDE),
+        ("no_sound", NUMBER, None),
+    ],
+)
+async def test_a_call_that_comes_to_nothing_ends_and_hinders_nobody(
+    phone_stack: PhoneStack, tmp_path: Path, scenario: str, number: str, source: str | None
+) -> None:
+    told = {} if source is None else {"source": source}
+    # The first one leaves livekit-sip a connection to livekit-server, kept for the next.
+    await sipp(scenario, phone_stack.address, tmp_path, number=number, **told)
+    before = await settled(phone_stack)
+    await sipp(scenario, phone_stack.address, tmp_path, number=number, **told)
+    await nothing_is_left(phone_stack, before)
+    await still_answers(phone_stack, tmp_path / "after")
+
+
+async def test_a_flood_of_calls_to_nobody_hinders_nobody(
+    phone_stack: PhoneStack, tmp_path: Path
+) -> None:
+    await still_answers(phone_stack, tmp_path / "before")
+    before = await settled(phone_stack)
+    async with asyncio.TaskGroup() as tasks:
+        flood = tasks.create_task(
+            sipp(
+                "unknown_number",
+                phone_stack.address,
+                tmp_path,
+                number=UNKNOWN_NUMBER,
+                calls=FLOOD_CALLS,
+                per_second=FLOOD_PER_SECOND,
+            )
+        )
+        await still_answers(phone_stack, tmp_path / "during")
+        assert not flood.done(), "the flood was over before the call was"
+    await nothing_is_left(phone_stack, before)
+    await still_answers(phone_stack, tmp_path / "after")
+
+
+async def test_what_is_not_sip_is_survived(phone_stack: PhoneStack, tmp_path: Path) -> None:
+    host, _, port = phone_stack.address.partition(":")
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(
+        asyncio.DatagramProtocol, remote_addr=(host, int(port))
+    )
+    invite = f"INVITE sip:{NUMBER}@{phone_stack.address} SIP/2.0\r\n"
+    for message in (
+        b"",
+        b"\0" * 1400,
+        b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: phone\r\n\r\n",
+        b"INVITE\r\n\r\n",
+        b"SIP/2.0 200 OK\r\n\r\n",
+        f"{invite}\r\n".encode(),
+        f"{invite}Via: SIP/2.0/UDP {host}:1;branch=x\r\nContent-Length: -1\r\n\r\n".encode(),
+        f"{invite}Via: SIP/2.0/UDP {host}:1;branch=x\r\nCSeq: many INVITE\r\n\r\n".encode(),
+        f"{invite}{'X-Long: ' + 'x' * 60_000}\r\n\r\n".encode(),
+    ):
+        transport.sendto(message)
+    transport.close()
+    await still_answers(phone_stack, tmp_path / "after")
+    assert phone_stack.stack.log("sip").count("panic") == 0

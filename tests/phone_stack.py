@@ -1,0 +1,95 @@
+"""The stack with its telephone, two trunks and the rule that leads calls to the agent."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from livekit import api
+from livekit.protocol.room import ListRoomsRequest
+
+from tests.isolated_network import NEAR_IPV4
+from tests.phone_network import is_inside, livekit_sip
+from tests.stack import CHECKOUT, PARLEY, Stack, running_stack
+from voice_agent.stack.running_stack import STACK_FILE, RunningStack
+
+NUMBER = "+15550100"
+"""Answered for whoever calls from the telephones' address. Numbers with 555-01 are nobody's."""
+SECURED_NUMBER = "+15550101"
+"""Answered for whoever knows the name and the password."""
+USER, PASSWORD = "desk-phone", "correct horse battery staple"
+UNKNOWN_NUMBER = "+15550199"
+
+TRUNKS = CHECKOUT / "tests" / "fixtures" / "trunks.yaml"
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class PhoneStack:
+    """A running stack that can be called."""
+
+    stack: Stack
+    address: str
+    """livekit-sip, `HOST:PORT`."""
+
+    def api(self) -> api.LiveKitAPI:
+        """A client of livekit-server's API, to be closed by who asks for it."""
+        stack = self.stack
+        url = stack.livekit_url.replace("ws", "http", 1)
+        return api.LiveKitAPI(url, stack.livekit_api_key, stack.livekit_api_secret)
+
+    async def rooms(self) -> list[str]:
+        """Names of the rooms that exist."""
+        async with self.api() as server:
+            listed = await server.room.list_rooms(ListRoomsRequest())
+        return [room.name for room in listed.rooms]
+
+    async def until_a_room_is_there(self) -> str:
+        """Wait for a call's room; return its name."""
+        while not (rooms := await self.rooms()):  # noqa: ASYNC110
+            await asyncio.sleep(_POLL_S)
+        (room,) = rooms
+        return room
+
+    async def until_no_room_is_left(self) -> None:
+        """Wait until every call is over for livekit-server as well."""
+        while await self.rooms():  # noqa: ASYNC110
+            await asyncio.sleep(_POLL_S)
+
+
+@pytest.fixture(scope="session")
+def phone_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PhoneStack]:
+    """One stack with a telephone for the whole test session."""
+    if not is_inside():
+        pytest.skip("needs a network of its own; `make test-phone` makes one")
+    home = tmp_path_factory.mktemp("parley-phone")
+    settings = {
+        "PARLEY_PHONE": "1",
+        "PARLEY_REDIS_PORT": "0",
+        "PARLEY_SIP_PORT": "0",
+        # Not loopback, from which the softphone does not call.
+        "PARLEY_SIP_LISTEN": NEAR_IPV4,
+        "PARLEY_LIVEKIT_SIP_BIN": os.fspath(livekit_sip() or ""),
+    }
+    with running_stack(home, **settings) as stack:
+        address = RunningStack.model_validate_json((home / STACK_FILE).read_bytes()).sip_address
+        assert address is not None
+        _provision(stack)
+        yield PhoneStack(stack, address)
+
+
+def _provision(stack: Stack) -> None:
+    """Make the trunks and the rule as an operator does."""
+    subprocess.run(
+        [PARLEY, "phone", "apply", "--yes", TRUNKS],
+        env={
+            **stack.environment,
+            "LIVEKIT_URL": stack.livekit_url,
+            "DESK_PHONE_PASSWORD": PASSWORD,
+        },
+        stdin=subprocess.DEVNULL,
+        check=True,
+        timeout=60,
+    )

@@ -1,0 +1,262 @@
+"""baresip as a caller: it dials, speaks what a test gives it, and records what it hears."""
+
+import asyncio
+import json
+import socket
+import wave
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.isolated_network import NEAR_IPV4
+from tests.spoken import silence
+
+Pcm16 = npt.NDArray[np.int16]
+
+RATE_HZ = 8000
+"""Of G.711, of every file that baresip plays and of its recordings."""
+AUDIBLE = 500
+"""|sample| above this is sound: G.711's own noise and comfort noise stay below."""
+ANSWER_OVER_S = 0.8
+"""Silence after which an answer is over, seconds; as `parley call` has it, and the delay of the
+line. """
+_LINE_NOISE_S = 300.0
+"""Longest call: baresip hangs up where its file ends."""
+_WAV_HEADER_BYTES = 44
+_POLL_S = 0.05
+_MODULES = "/usr/lib/baresip/modules"
+
+_CONFIG = """\
+module_path {modules}
+sip_listen {address}:{sip_port}
+rtp_ports 30000-31000
+audio_source aufile,{noise}
+audio_player aubridge,nil
+snd_path {folder}
+ctrl_tcp_listen 127.0.0.1:{control_port}
+module g711.so
+module aufile.so
+module aubridge.so
+module sndfile.so
+module_tmp account.so
+module_app menu.so
+module_app ctrl_tcp.so
+"""
+
+
+class CallEnded(Exception):
+    """The call is over, with the reason that baresip gives."""
+
+
+class Softphone:
+    """One telephone, at most one call at a time."""
+
+    def __init__(self, folder: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+        self._folder = folder
+        self._writer = writer
+        self._events: list[dict[str, Any]] = []
+        self._changed = asyncio.Condition()
+        self._reading = asyncio.create_task(self._read(reader))
+        self._files = 0
+
+    async def dial(self, uri: str) -> None:
+        """Call somebody; returns once the call is answered.
+
+        Raises:
+            CallEnded: it is refused.
+        """
+        await self._command("dial", uri)
+        await self._until_event("CALL_ESTABLISHED")
+
+    async def hang_up(self) -> None:
+        """End the call; returns once it is over for the telephone."""
+        await self._command("hangup")
+        await self.ended()
+
+    async def ended(self) -> str:
+        """Wait until the call is over; return the reason."""
+        try:
+            await self._until_event("\0")
+        except CallEnded as error:
+            return str(error)
+        raise AssertionError("there is no such event")
+
+    async def say(self, pcm: Pcm16) -> None:
+        """Speak; returns once the last sample has been sent.
+
+        Args:
+            pcm: int16, (samples,), 8 kHz.
+        """
+        already = self._recorded("enc").size
+        await self._command("ausrc", f"aufile,{self._file(pcm)}")
+        await self._until(lambda: self._recorded("enc").size >= already + pcm.size)
+
+    def heard(self) -> Pcm16:
+        """Everything heard in this call so far: int16, (samples,), 8 kHz."""
+        return self._recorded("dec")
+
+    async def until_audible(self, after: int = 0) -> None:
+        """Wait for sound.
+
+        Args:
+            after: how many samples of `heard()` do not count.
+        """
+        await self._until(lambda: _last_audible(self.heard()) >= after)
+
+    async def until_silent(self) -> None:
+        """Wait until an answer seems to be over; a pause in it lasts as long at times."""
+        await self._until(
+            lambda: self.heard().size - _last_audible(self.heard()) > ANSWER_OVER_S * RATE_HZ
+        )
+
+    async def close(self) -> None:
+        """Stop listening to baresip."""
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        self._writer.close()
+
+    def _file(self, pcm: Pcm16) -> Path:
+        """A file with the speech and then enough of the line's own noise."""
+        self._files += 1
+        path = self._folder / f"said-{self._files}.wav"
+        write_wav(path, np.concatenate((pcm, silence(_LINE_NOISE_S, RATE_HZ))))
+        return path
+
+    def _recorded(self, side: str) -> Pcm16:
+        """What is in the newest recording so far: `dec` is heard, `enc` is said."""
+        paths = sorted(self._folder.glob(f"dump-*-{side}.wav"))
+        if not paths:
+            return np.empty(0, np.int16)
+        # The header is written when the file is closed.
+        body = paths[-1].read_bytes()[_WAV_HEADER_BYTES:]
+        return np.frombuffer(body[: len(body) // 2 * 2], "<i2")
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something in a file that baresip writes while the call lasts.
+
+        Raises:
+            CallEnded: it is over.
+        """
+        while not condition():
+            self._raise_if_ended()
+            await asyncio.sleep(_POLL_S)
+
+    async def _until_event(self, kind: str) -> None:
+        async with self._changed:
+            while not any(event["type"] == kind for event in self._events):
+                self._raise_if_ended()
+                await self._changed.wait()
+
+    def _raise_if_ended(self) -> None:
+        for event in self._events:
+            if event["type"] == "CALL_CLOSED":
+                raise CallEnded(event.get("param", ""))
+
+    async def _command(self, command: str, params: str = "") -> None:
+        """Tell baresip what to do; it answers with the event that follows."""
+        message = json.dumps({"command": command} | ({"params": params} if params else {}))
+        self._writer.write(f"{len(message)}:{message},".encode())
+        await self._writer.drain()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        """Collect baresip's events: netstrings with one JSON object each."""
+        while True:
+            try:
+                length = int((await reader.readuntil(b":"))[:-1])
+            except asyncio.IncompleteReadError:
+                return
+            message = json.loads((await reader.readexactly(length + 1))[:-1])
+            async with self._changed:
+                if message.get("event"):
+                    self._events.append(message)
+                elif not message["ok"]:
+                    raise RuntimeError(f"baresip: {message['data']}")
+                self._changed.notify_all()
+
+
+@asynccontextmanager
+async def softphone(
+    folder: Path, user: str = "+15550111", password: str = ""
+) -> AsyncIterator[Softphone]:
+    """Run a telephone.
+
+    Args:
+        folder: a new folder for its configuration and recordings.
+        user: its number, or the name that goes with the password.
+        password: what it answers when it is asked for one.
+    """
+    control_port = _free_port(socket.SOCK_STREAM, "127.0.0.1")
+    _write_settings(folder, user, password, control_port)
+    with (folder / "log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            "baresip", "-4", "-f", folder,
+            stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        phone = Softphone(folder, *await _connect(process, control_port))
+        try:
+            yield phone
+        finally:
+            await phone.close()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+def _write_settings(folder: Path, user: str, password: str, control_port: int) -> None:
+    folder.mkdir()
+    noise = folder / "noise.wav"
+    write_wav(noise, silence(_LINE_NOISE_S, RATE_HZ))
+    (folder / "config").write_text(
+        _CONFIG.format(
+            modules=_MODULES,
+            address=NEAR_IPV4,
+            sip_port=_free_port(socket.SOCK_DGRAM, NEAR_IPV4),
+            noise=noise,
+            folder=folder,
+            control_port=control_port,
+        )
+    )
+    secret = f';auth_pass="{password}"' if password else ""
+    (folder / "accounts").write_text(
+        f"<sip:{user}@{NEAR_IPV4}>;regint=0;audio_codecs=PCMU/8000/1{secret}\n"
+    )
+
+
+def write_wav(path: Path, pcm: Pcm16) -> None:
+    """Write mono samples at the telephone's rate."""
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE_HZ)
+        file.writeframes(pcm.astype("<i2").tobytes())
+
+
+def _last_audible(pcm: Pcm16) -> int:
+    """Index of the last audible sample; -1 where there is none."""
+    audible = np.flatnonzero(np.abs(pcm.astype(np.int32)) > AUDIBLE)
+    return int(audible[-1]) if audible.size else -1
+
+
+def _free_port(kind: socket.SocketKind, address: str) -> int:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind((address, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def _connect(
+    process: asyncio.subprocess.Process, port: int
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect until it listens: baresip has no other sign of being ready."""
+    while process.returncode is None:
+        try:
+            return await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            await asyncio.sleep(_POLL_S)
+    raise RuntimeError(f"baresip ended with status {process.returncode}")

@@ -1,0 +1,142 @@
+import io
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.voice_agent.telephony.test_card_number import TEST_CARDS
+from voice_agent.telephony.redaction import (
+    CARD,
+    CODE,
+    MAX_TEXT,
+    RedactingFilter,
+    redact,
+    redact_all,
+)
+from voice_agent.telephony.spoken_digits import digit_runs
+
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+def spoken(number: str) -> str:
+    return " ".join(WORDS[int(digit)] for digit in number)
+
+
+def digits(text: str) -> list[str]:
+    return ["".join(said.value for said in run) for run in digit_runs(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("four one one one", ["4111"]),
+        ("4111 1111-1111, 1111", ["4111111111111111"]),
+        ("double five triple one oh", ["551110"]),
+        ("forty one eleven", ["4111"]),
+        ("forty, two hundred", ["40200"]),
+        ("four one um one and then uh one", ["4111"]),
+        ("call four four at seven", ["44", "7"]),
+        ("I have to go for it", []),
+        ("won at last", []),
+        ("", []),
+        ("\u0661\u0662", []),
+    ],
+)
+def test_digits_as_people_say_them(text: str, runs: list[str]) -> None:
+    assert digits(text) == runs
+
+
+@pytest.mark.parametrize(("number", "_"), TEST_CARDS)
+def test_every_way_to_say_a_card_is_taken_out(number: str, _: str) -> None:
+    groups = " ".join(number[at : at + 4] for at in range(0, len(number), 4))
+    for said in (number, groups, groups.replace(" ", "-"), spoken(number), spoken(number).upper()):
+        text = redact(f"My card is {said}, thank you.")
+        assert text == f"My card is {CARD}, thank you."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "four one one one, um, one one one one, okay, one one one one, and one one one one",
+        "forty-one eleven eleven eleven eleven eleven eleven eleven",
+        "four triple one double one double one, 1111 then one one one one",
+        "it is 4111 1111 and then 1111 1111",
+        "Visa 4111.1111.1111.1111",
+        "four one one one… one one one one… one one one one… one one one one",
+    ],
+)
+def test_a_card_said_in_an_untidy_way_is_taken_out(text: str) -> None:
+    redacted = redact(text)
+    assert CARD in redacted
+    assert not any(len(run) > 4 for run in digits(redacted))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My customer number is four zero zero one two three.",
+        "Call me on +44 20 7946 0000.",
+        "On 24 November 2026 at 15:30, for Peter Miller.",
+        "The balance is 1,084 pounds 50.",
+        "It was 4111 1111 1111 1112.",
+        "One moment, I have one more question, two in fact.",
+        "",
+    ],
+)
+def test_what_is_no_card_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The security code is 123.",
+        "cvv one two three",
+        "My C V C is, um, four two oh seven",
+        "the three digits on the back are 987",
+    ],
+)
+def test_a_verification_code_is_taken_out(text: str) -> None:
+    redacted = redact(text)
+    assert CODE in redacted
+    assert digits(redacted.replace("three digits", "")) == []
+
+
+def test_a_number_may_begin_in_one_turn_and_end_in_the_next() -> None:
+    halves = ["My number is four one one one one one one one", "one one one one one one one one."]
+    assert redact_all(halves) == [f"My number is {CARD}", f"{CARD}."]
+    assert redact_all(["Hello", "there"]) == ["Hello", "there"]
+
+
+def test_two_cards_in_one_text() -> None:
+    text = redact("4111111111111111 or else please take the other, 5555555555554444.")
+    assert text.count(CARD) == 2
+    assert digits(text) == []
+
+
+def test_an_endless_text_is_cut() -> None:
+    assert len(redact("1 " * 10 * MAX_TEXT)) <= MAX_TEXT
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_redacted_and_redacting_again_changes_nothing(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+@given(st.lists(st.sampled_from([*WORDS, "4111", "double", "um", "Peter", ",", "."]), max_size=60))
+def test_no_card_is_left(words: list[str]) -> None:
+    text = redact(" ".join(words))
+    assert redact(text) == text
+
+
+def test_a_log_holds_no_card() -> None:
+    sink = io.StringIO()
+    handler = logging.StreamHandler(sink)
+    handler.setFormatter(logging.Formatter("%(message)s %(heard)s"))
+    handler.addFilter(RedactingFilter())
+    logger = logging.Logger("test")
+    logger.addHandler(handler)
+    logger.info("said %s", "4111 1111 1111 1111", extra={"heard": spoken("378282246310005")})
+    assert sink.getvalue() == f"said {CARD} {CARD}\n"
