@@ -178,7 +178,17 @@ def _llm(result: Result) -> list[str]:
         ),
         f"TTFT of a known prompt by that of an unknown one: "
         f"{result['summary']['ttft_cached_ratio']:.3f}.",
+        *_left(result.get("after_leaving", ())),
     ]  # fmt: skip
+
+
+def _left(tokens: Sequence[int]) -> list[str]:
+    if not tokens:
+        return []
+    return [
+        f"Tokens generated for {len(tokens)} callers who hung up in the middle of an answer of "
+        f"400: {statistics.fmean(tokens):.1f} on average, {max(tokens)} at most."
+    ]
 
 
 def _fallback(result: Result) -> list[str]:

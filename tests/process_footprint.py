@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,8 +55,15 @@ def peak_rss(pid: int) -> int:
     return int(line.split()[1]) << 10
 
 
-async def returned(pid: int, before: Footprint) -> None:
+async def returned(
+    pid: int, before: Footprint, look: Callable[[int], Footprint] = Footprint.of
+) -> None:
     """Wait until a process holds no more than before; it learns of dropped connections late.
+
+    Args:
+        pid: of the process.
+        before: what it may hold.
+        look: how that was found out.
 
     Raises:
         AssertionError: it does not give something back.
@@ -63,7 +71,7 @@ async def returned(pid: int, before: Footprint) -> None:
     excess = "nothing seen yet"
     try:
         async with asyncio.timeout(_SETTLE_TIMEOUT_S):
-            while excess := Footprint.of(pid).excess(before):  # noqa: ASYNC110
+            while excess := look(pid).excess(before):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     except TimeoutError:
         raise AssertionError(f"left behind: {excess}") from None

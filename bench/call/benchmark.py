@@ -87,12 +87,10 @@ class Benchmark:
             for _, wiring in both:
                 await self._ask(stack, wiring, sayings.turns[:1], Tally("", ""))
         calls = list(_portions(sayings.turns, plan.turns_per_call))
-        beside = list(
-            zip(
-                _portions(sayings.backchannels, plan.beside_per_call),
-                _portions(sayings.interruptions, plan.beside_per_call),
-                strict=True,
-            )
+        beside = zip(
+            _portions(sayings.backchannels, plan.beside_per_call),
+            _portions(sayings.interruptions, plan.beside_per_call),
+            strict=True,
         )
         for number, group in enumerate(_portions(calls, plan.callers)):
             for tally, wiring in _in_turns(both, number):
@@ -102,6 +100,8 @@ class Benchmark:
                     *(self._ask(stack, wiring, portion, tally) for portion in group)
                 )
                 self._console.print(_line(tally))
+        if engines is SIMULATED:
+            return  # what stops the agent is not simulated
         for number, (hums, interruptions) in enumerate(beside):
             for tally, wiring in _in_turns(both, number):
                 if self._late(tally.interruptions):

@@ -17,8 +17,13 @@ from bench.llm.plan import Plan
 from bench.llm.prompts import sample, turns, words, words_for
 from bench.llm.report import Load, Pressure, Report, cached_share, p50
 from bench.llm.systems import System, ours
+from language_server.vllm.counters import Counters
 
 _TIMEOUT_S: Final = 120.0
+_LEFT_ANSWER_TOKENS: Final = 400
+"""Length of an answer that nobody hears to the end."""
+_TAKEN: Final = 8
+"""Pieces of it that are heard."""
 _FILL: Final = 1.5
 """Tokens of other prompts that fill the cache, by its size."""
 
@@ -96,6 +101,8 @@ class Benchmark:
         else:
             for pressure in ("left alone", "kept"):
                 await self._under_pressure(asker, pressure, system.cache_tokens)
+        if system.cache_tokens is not None:
+            await self._leave(asker, system)
         for callers in self._plan.callers:
             limit_s = self._plan.time_limit_s
             late = limit_s is not None and time.monotonic() - began_s > limit_s
@@ -130,6 +137,28 @@ class Benchmark:
                 await self._ask(asker, words(self._prompt_words, other), "Hello.")
             answers.append(await self._ask(asker, prompt, turn))
         self._tell(f"known, cache filled, {pressure}", answers)
+
+    async def _leave(self, asker: Asker, system: System) -> None:
+        """Callers who hang up in mid-answer: what vLLM counts beyond what they got."""
+        seed = next(self._seeds)
+        prompt = words(self._prompt_words, seed)
+        for said in turns(self._plan.leaves, seed):
+            before = await self._until_idle(asker, system)
+            taken = await asker.leave(prompt, said, _LEFT_ANSWER_TOKENS, _TAKEN)
+            generated = await self._until_idle(asker, system) - before
+            self.report.after_leaving.append(round(generated) - taken)
+        if self.report.after_leaving:
+            self._console.print(f"tokens after hanging up: {self.report.after_leaving}")
+
+    async def _until_idle(self, asker: Asker, system: System) -> float:
+        """Tokens generated so far, once nothing runs; every look gives vLLM time."""
+        page_url = f"{system.url.removesuffix('/v1')}/metrics"
+        async with asyncio.timeout(_TIMEOUT_S):
+            while True:
+                async with asker.session.get(page_url) as answer:
+                    counters = Counters(await answer.text())
+                if not counters.total("vllm:num_requests_running"):
+                    return counters.total("vllm:generation_tokens_total")
 
     async def _at_once(self, asker: Asker, callers: int) -> None:
         """Callers with one system prompt, each as fast as it is answered."""

@@ -23,6 +23,8 @@ class Plan:
     """Of each caller in a step."""
     presses: int
     """How often the cache is filled with other prompts, with the prefix kept and without."""
+    leaves: int = 0
+    """Callers who hang up in the middle of an answer."""
     time_limit_s: float | None = None
     """No step of callers but the first begins after this, counted from the first question."""
 
@@ -36,7 +38,13 @@ class Plan:
 
 
 FULL: Final = Plan(
-    prompt_tokens=3000, answer_tokens=48, prompts=8, callers=(1, 2, 4, 8), turns=8, presses=4
+    prompt_tokens=3000,
+    answer_tokens=48,
+    prompts=8,
+    callers=(1, 2, 4, 8),
+    turns=8,
+    presses=4,
+    leaves=20,
 )
 QUICK: Final = Plan(
     prompt_tokens=3000,
@@ -45,6 +53,7 @@ QUICK: Final = Plan(
     callers=(1, 4),
     turns=3,
     presses=1,
+    leaves=3,
     time_limit_s=40.0,
 )
 

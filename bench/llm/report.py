@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from statistics import fmean
 from typing import Any, Final, Literal
 
 from bench.llm.asking import Answer
@@ -65,6 +66,8 @@ class Report:
     loads: list[Load] = field(default_factory=list)
     under_pressure: dict[Pressure, list[Answer]] = field(default_factory=dict)
     """To a known prompt after others have filled the cache."""
+    after_leaving: list[int] = field(default_factory=list)
+    """Tokens that were still generated for callers who had hung up, at most."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -95,6 +98,8 @@ class Report:
             "inter_token_most_callers_p99_s": full.gap_s.p99 if full and full.gap_s else None,
             "jitter_most_callers_s": full.jitter_s if full else None,
             "cached_share_most_callers": full.cached_share if full else None,
+            "tokens_after_cancel_most": max(self.after_leaving, default=None),
+            "tokens_after_cancel_mean": fmean(self.after_leaving) if self.after_leaving else None,
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -113,6 +118,7 @@ class Report:
                     name: [_row(answer) for answer in answers]
                     for name, answers in self.under_pressure.items()
                 },
+                "after_leaving": self.after_leaving,
                 "loads": [asdict(load) for load in self.loads],
             }
         )

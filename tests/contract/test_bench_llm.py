@@ -29,6 +29,8 @@ def test_quick_measures_all_that_the_summary_promises(tmp_path: Path) -> None:
     assert summary["cached_share_most_callers"] >= 0.9
     assert 0 < summary["ttft_cached_ratio"] < 1
     assert 0 < summary["inter_token_p50_s"] <= summary["inter_token_p99_s"]
+    # a step that has begun, and what was on its way, of an answer of 400
+    assert 0 <= summary["tokens_after_cancel_mean"] <= summary["tokens_after_cancel_most"] <= 50
     assert summary["callers_most"] in (1, 2)
     assert all(load["answers"] and not load["refused"] for load in report["loads"])
     prompts = [row["prompt_tokens"] for row in report["cold"]]

@@ -26,7 +26,7 @@ _WANTS_THE_FLOOR: Final = frozenset(f"{_FLOOR_WORDS} {_ANSWERS}".split())
 """Words that are none, however short: they stop the agent, or answer it."""
 _HARDLY_A_WORD_S: Final = 0.7
 """A sound so short is one whatever was read in it, unless that wants the floor: recognisers read
-"uh huh" as "that might". Chosen on the tuned part of the recorded set."""
+"uh huh" as "that might" and a hum as a question. Chosen on the tuned part of the recorded set."""
 _MOST_WORDS: Final = 4
 LONGEST_S: Final = 1.2
 """Longer sounds are no back-channel, whatever was read in them, seconds."""
@@ -41,10 +41,12 @@ def is_backchannel(text: str, duration_s: float) -> bool:
         duration_s: from the beginning of the speech to its end, seconds.
     """
     words = _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    if not 0 < len(words) <= _MOST_WORDS or duration_s > LONGEST_S or "?" in text:
+    if not 0 < len(words) <= _MOST_WORDS or duration_s > LONGEST_S:
         return False
     if duration_s <= _HARDLY_A_WORD_S and not _WANTS_THE_FLOOR.intersection(words):
         return True
+    if "?" in text:
+        return False
     said = f" {' '.join(words)} "
     for phrase in _PHRASES:
         said = said.replace(f" {phrase} ", "  ")

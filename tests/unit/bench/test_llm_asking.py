@@ -123,3 +123,15 @@ async def test_the_whole_run(server: Server, cache_tokens: int | None) -> None:
     assert report.conditions["model"] == "m"
     ours = cache_tokens is not None
     assert all(("ignore_eos" in request) is ours for request in server.requests)
+
+
+async def test_who_hangs_up_takes_no_more(server: Server, asker: Asker) -> None:
+    server.lines = [said(role="assistant"), *(said(content="a") for _ in range(20))]
+    assert await asker.leave("prompt", "hello", 400, pieces=8) == 8
+    assert await asker.leave("prompt", "hello", 400, pieces=50) == 20
+
+
+async def test_who_is_refused_cannot_hang_up(server: Server, asker: Asker) -> None:
+    server.status = 429
+    with pytest.raises(NotAnswered, match="429"):
+        await asker.leave("prompt", "hello", 400, pieces=8)

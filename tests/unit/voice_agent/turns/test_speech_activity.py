@@ -30,7 +30,7 @@ def test_what_may_be_speech_is_told_before_it_is_sure() -> None:
             if super().predict(pcm) < 0.5:
                 return 0.05
             self._doubts -= 1
-            return 0.25 if self._doubts >= 0 else 0.9
+            return 0.2 if self._doubts >= 0 else 0.9
 
     results = list(SpeechActivity(Doubtful()).push(np.concatenate((silence(2), speech(5)))))
     assert [h.may_begin for h in results] == [False, False, True, True, True, False, False]
