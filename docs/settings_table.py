@@ -12,7 +12,8 @@ from pydantic_settings import BaseSettings
 
 from language_server.settings import LanguageServerSettings
 from speech_server.settings import SpeechServerSettings
-from voice_agent.settings import AgentSettings, RunSettings, TokenServerSettings
+from voice_agent.settings import AgentSettings, TokenServerSettings
+from voice_agent.stack.settings import RunSettings
 
 PAGE = Path(__file__).parent / "operations.md"
 BEGIN = "<!-- settings: begin (written by docs/settings_table.py) -->"

@@ -17,9 +17,10 @@ from voice_agent.phone.livekit_service import livekit_api
 from voice_agent.phone.provisioning import Provisioned
 from voice_agent.phone.provisioning_check import check_provisioned
 from voice_agent.phone.sip_probe import ANSWER_TIMEOUT_S, NoSipAnswer, ask_options
-from voice_agent.settings import AgentSettings, RunSettings
+from voice_agent.settings import AgentSettings
 from voice_agent.stack.diagnosis import Finding
 from voice_agent.stack.readiness import client_session
+from voice_agent.stack.settings import RunSettings
 
 MAX_PORTS_TRIED = 256
 """Media ports that are tried; a range may hold tens of thousands."""

@@ -9,10 +9,11 @@ from pydantic import ValidationError
 from voice_agent.phone.doctor import SIP_PORT, Bridge, examine, own_bridge, running_bridge
 from voice_agent.phone.errors import BadInput
 from voice_agent.phone.terminal import errors_told, load_settings, show
-from voice_agent.settings import AgentSettings, RunSettings, home_dir, setting_faults
+from voice_agent.settings import AgentSettings, home_dir, setting_faults
 from voice_agent.stack.diagnosis import Finding
 from voice_agent.stack.doctor import to_json
 from voice_agent.stack.running_stack import RunningStack, read_running_stack
+from voice_agent.stack.settings import RunSettings
 
 
 def doctor(

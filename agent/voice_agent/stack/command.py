@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from voice_agent.settings import RunSettings, environment, home_dir, setting_faults
+from voice_agent.settings import environment, home_dir, setting_faults
 from voice_agent.stack.console import Console
 from voice_agent.stack.credentials import credentials_of, ensure_credentials
 from voice_agent.stack.errors import StackError
@@ -27,6 +27,7 @@ from voice_agent.stack.processes import ProcessGroup
 from voice_agent.stack.readiness import ended, wait_until_ready
 from voice_agent.stack.redis_server import new_address
 from voice_agent.stack.running_stack import only_stack, publish
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.voice import ready_timeout_s, speech_settings, voice_server
 
 

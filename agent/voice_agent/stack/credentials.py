@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from voice_agent.settings import DEV_ENV_FILE, RunSettings
+from voice_agent.settings import DEV_ENV_FILE
 from voice_agent.stack.errors import StackError
+from voice_agent.stack.settings import RunSettings
 
 SECRET_MIN_CHARS = 32
 """Shortest accepted secret: HS256 wants a key as long as its digest, 32 bytes. Source: RFC 7518."""

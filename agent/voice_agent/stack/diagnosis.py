@@ -22,7 +22,7 @@ Status = Literal["ok", "note", "problem"]
 OLDEST_PYTHON, FIRST_UNTRIED_PYTHON = (3, 11), (3, 14)
 
 SETTINGS_CLASSES = (
-    "voice_agent.settings:RunSettings",
+    "voice_agent.stack.settings:RunSettings",
     "voice_agent.settings:AgentSettings",
     "voice_agent.settings:TokenServerSettings",
     "speech_server.settings:SpeechServerSettings",

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import aiohttp
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack import diagnosis
 from voice_agent.stack.diagnosis import Finding
 from voice_agent.stack.errors import StackError
@@ -27,6 +26,7 @@ from voice_agent.stack.processes import ProcessGroup
 from voice_agent.stack.program_finder import ProgramFinder
 from voice_agent.stack.readiness import ask, client_session, wait_until_ready
 from voice_agent.stack.running_stack import RunningStack, read_running_stack
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.voice import speaks_with_orpheus, speech_settings, voice_server
 from voice_agent.token_server.page import STATIC
 

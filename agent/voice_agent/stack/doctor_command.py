@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from voice_agent.settings import RunSettings, environment, home_dir
+from voice_agent.settings import environment, home_dir
 from voice_agent.stack.diagnosis import Finding, Status
 from voice_agent.stack.doctor import examine, to_json
+from voice_agent.stack.settings import RunSettings
 
 _MARKS: dict[Status, tuple[str, str]] = {
     "ok": ("ok     ", "green"),

@@ -4,10 +4,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.model_probe import SCRIPT_MODEL, LanguageModel
 from voice_agent.stack.ports import LOOPBACK
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.vllm_environment import vllm_python
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.go_program import Say
 from voice_agent.stack.ports import PortWish
@@ -19,6 +18,7 @@ from voice_agent.stack.redis_server import (
     redis_finder,
     write_redis_config,
 )
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.sip_server import sip_finder, write_sip_config
 
 REDIS_READY = re.compile(r"Ready to accept connections")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.model_probe import LanguageModel
 from voice_agent.stack.phone import Phone, phone_port_wishes
@@ -14,6 +13,7 @@ from voice_agent.stack.ports import LOOPBACK, PortWish
 from voice_agent.stack.processes import Program
 from voice_agent.stack.program_finder import FoundProgram
 from voice_agent.stack.running_stack import RunningStack
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.voice import VoiceServer, has_own_server
 
 AGENT_SCRIPT = Path(__file__).resolve().parents[2] / "agent.py"

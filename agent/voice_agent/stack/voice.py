@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.language import serves_model
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.vllm_environment import vllm_python
 
 READY_TIMEOUT_S = 180.0

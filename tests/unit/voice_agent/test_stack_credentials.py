@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack.credentials import credentials_of, ensure_credentials, readable_by_others
 from voice_agent.stack.errors import StackError
+from voice_agent.stack.settings import RunSettings
 
 
 def test_they_are_made_once_and_only_their_owner_may_read_them(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from voice_agent.settings import AgentSettings, RunSettings
+from voice_agent.settings import AgentSettings
 from voice_agent.stack import diagnosis
 from voice_agent.stack.credentials import ensure_credentials
 from voice_agent.stack.diagnosis import (
@@ -17,6 +17,7 @@ from voice_agent.stack.diagnosis import (
 from voice_agent.stack.doctor import check_port, to_json
 from voice_agent.stack.plan import port_wishes
 from voice_agent.stack.ports import PortWish, settle_ports
+from voice_agent.stack.settings import RunSettings
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.voice_agent.empty_machine import EmptyMachine, program
-from voice_agent.settings import RunSettings
 from voice_agent.stack.diagnosis import Finding
 from voice_agent.stack.doctor import check_program
 from voice_agent.stack.phone import phone_finders
+from voice_agent.stack.settings import RunSettings
 
 SETTINGS = RunSettings(phone=True)
 

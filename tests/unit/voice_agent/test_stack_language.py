@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.language import language_settings, own_model
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.voice import ready_timeout_s
 
 

@@ -6,10 +6,10 @@ import yaml
 from pydantic import SecretStr
 
 from tests.unit.voice_agent.empty_machine import EmptyMachine, program
-from voice_agent.settings import RunSettings
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.phone import REDIS_READY, SIP_READY, no_phone_beside, prepare_phone
 from voice_agent.stack.redis_server import RedisAddress, new_address
+from voice_agent.stack.settings import RunSettings
 
 SETTINGS = RunSettings(phone=True)
 PORTS = {"PARLEY_SIP_PORT": 15080, "PARLEY_REDIS_PORT": 16399}

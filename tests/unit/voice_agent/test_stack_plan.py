@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from voice_agent.settings import RunSettings, setting_faults
+from voice_agent.settings import setting_faults
 from voice_agent.stack import plan as plan_module
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.language import script_model
@@ -13,6 +13,7 @@ from voice_agent.stack.phone import Phone
 from voice_agent.stack.plan import StackPlan, port_wishes, uses_own_livekit
 from voice_agent.stack.processes import Program
 from voice_agent.stack.program_finder import FoundProgram
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.voice import VoiceServer
 
 PORTS = {

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from voice_agent.settings import RunSettings
 from voice_agent.stack import vllm_environment, voice
 from voice_agent.stack.doctor import check_voice
 from voice_agent.stack.errors import StackError
 from voice_agent.stack.plan import port_wishes
+from voice_agent.stack.settings import RunSettings
 from voice_agent.stack.voice import (
     READY_TIMEOUT_S,
     READY_TIMEOUT_VLLM_S,

@@ -21,7 +21,7 @@ from voice_agent.phone.doctor import (
 from voice_agent.phone.provisioning import Provisioned
 from voice_agent.phone.provisioning_check import check_provisioned
 from voice_agent.phone.sip_probe import NoSipAnswer, ask_options, options_request
-from voice_agent.settings import RunSettings
+from voice_agent.stack.settings import RunSettings
 
 OK = b"SIP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n"
 
