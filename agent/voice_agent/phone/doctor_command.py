@@ -8,10 +8,11 @@ from pydantic import ValidationError
 
 from voice_agent.phone.doctor import SIP_PORT, Bridge, examine, own_bridge, running_bridge
 from voice_agent.phone.errors import BadInput
-from voice_agent.phone.terminal import errors_told, load_settings, show
+from voice_agent.phone.terminal import errors_told, load_settings
 from voice_agent.settings import AgentSettings, home_dir, setting_faults
 from voice_agent.stack.diagnosis import Finding
 from voice_agent.stack.doctor import to_json
+from voice_agent.stack.doctor_command import show_finding
 from voice_agent.stack.running_stack import RunningStack, read_running_stack
 from voice_agent.stack.settings import RunSettings
 
@@ -52,7 +53,7 @@ async def _examine(
     async for finding in examine(settings, bridge, worker_url):
         findings.append(finding)
         if visible:
-            show(finding)
+            show_finding(finding)
     return findings
 
 

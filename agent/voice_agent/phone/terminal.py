@@ -9,13 +9,6 @@ from pydantic import ValidationError
 from voice_agent.personas import Persona, PersonaError, load_persona
 from voice_agent.phone.errors import BadInput, PhoneError, one_line
 from voice_agent.settings import AgentSettings, setting_faults
-from voice_agent.stack.diagnosis import Finding, Status
-
-_MARKS: dict[Status, tuple[str, str]] = {
-    "ok": ("ok     ", "green"),
-    "note": ("note   ", "yellow"),
-    "problem": ("PROBLEM", "red"),
-}
 
 INTERRUPTED_STATUS = 130
 """Exit status after Ctrl-C: 128 and the number of the signal."""
@@ -58,11 +51,3 @@ def find_persona(name: str, settings: AgentSettings) -> Persona:
         return load_persona(name, settings.personas_dir)
     except PersonaError as error:
         raise BadInput(f"--persona: {one_line(str(error))}") from error
-
-
-def show(finding: Finding) -> None:
-    """Print what one check says, as `parley doctor` does."""
-    mark, colour = _MARKS[finding.status]
-    typer.echo(f"{typer.style(mark, fg=colour)}  {finding.subject}: {finding.detail}")
-    if finding.fix:
-        typer.echo(f"           {finding.fix}")

@@ -45,11 +45,12 @@ async def _examine(home: Path, *, show: bool) -> list[Finding]:
     async for finding in examine(home, settings, environment()):
         findings.append(finding)
         if show:
-            _show(finding)
+            show_finding(finding)
     return findings
 
 
-def _show(finding: Finding) -> None:
+def show_finding(finding: Finding) -> None:
+    """Print what one check says."""
     mark, colour = _MARKS[finding.status]
     typer.echo(f"{typer.style(mark, fg=colour)}  {finding.subject}: {finding.detail}")
     if finding.fix:
