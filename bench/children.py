@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 _START_TIMEOUT_S: Final = 120.0
-_STOP_TIMEOUT_S: Final = 20.0
+_STOP_TIMEOUT_S: Final = 30.0
 
 
 class PeerUnavailable(Exception):
@@ -81,12 +81,7 @@ def child(
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
         if process.stdout is not None:
             process.stdout.close()
 
@@ -97,6 +92,16 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    """Ask a process to end, and kill it when it does not."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def await_port(port: int, process: "subprocess.Popen[str]", name: str) -> None:

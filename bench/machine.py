@@ -4,7 +4,8 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,26 @@ def gpu_name() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return asked.stdout.strip()
+
+
+def as_result(summary: Mapping[str, Any], packages: Iterable[str], **found: Any) -> dict[str, Any]:
+    """The JSON object of a run: its headline figures, where and when they were made, the rest.
+
+    Args:
+        summary: the headline figures.
+        packages: distributions whose versions matter.
+        found: further parts, by name.
+    """
+    result: dict[str, Any] = finite(
+        {
+            "summary": summary,
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "hardware": hardware(),
+            "versions": versions(packages),
+            **found,
+        }
+    )
+    return result
 
 
 def finite(value: Any) -> Any:

@@ -31,8 +31,8 @@ Span = Annotated[tuple[time, time], BeforeValidator(_parse_span)]
 """Opening and closing time, written "08:00-18:00"."""
 
 
-class OpeningHours(BaseModel):
-    """A week's hours; a day that is left out is closed."""
+class WeeklyHours(BaseModel):
+    """One span for each day of a week; a day that is left out has none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,13 +43,18 @@ class OpeningHours(BaseModel):
     friday: Span | None = None
     saturday: Span | None = None
     sunday: Span | None = None
-    slot_minutes: int = Field(30, ge=5, le=240)
-    """Length of an appointment, minutes."""
 
     def on(self, weekday: int) -> tuple[time, time] | None:
         """Opening and closing time by `date.weekday()`; None when closed."""
         span: tuple[time, time] | None = getattr(self, WEEKDAYS[weekday].lower())
         return span
+
+
+class OpeningHours(WeeklyHours):
+    """A week's hours, in slots; a day that is left out is closed."""
+
+    slot_minutes: int = Field(30, ge=5, le=240)
+    """Length of an appointment, minutes."""
 
     def slots(self, day: date) -> tuple[time, ...]:
         """Starts of every slot of a day that ends before closing time."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from bench.call.caller import Backchannel, Interruption, Turn
@@ -10,7 +9,7 @@ from bench.call.engines import REAL, SIMULATED
 from bench.call.sayings import UNFINISHED
 from bench.call.wirings import OURS, STOCK
 from bench.call.worker_cost import Cost
-from bench.machine import finite, hardware, versions
+from bench.machine import as_result
 from bench.percentiles import Percentiles
 
 _PACKAGES: Final = (
@@ -183,22 +182,15 @@ class Report:
             }
             for tally in self.tallies.values()
         ]
-        found: dict[str, Any] = finite(
-            {
-                "summary": self.summary(),
-                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                "hardware": hardware(),
-                "versions": versions(_PACKAGES),
-                "conditions": self.conditions,
-                "systems": self.systems,
-                "notes": [*self.notes, *self.doubts()],
-                "wirings": rows,
-                "worker_cost": [
-                    asdict(cost) | {"saturated": cost.saturated} for cost in self.costs
-                ],
-            }
+        return as_result(
+            self.summary(),
+            _PACKAGES,
+            conditions=self.conditions,
+            systems=self.systems,
+            notes=[*self.notes, *self.doubts()],
+            wirings=rows,
+            worker_cost=[asdict(cost) | {"saturated": cost.saturated} for cost in self.costs],
         )
-        return found
 
     def doubts(self) -> list[str]:
         """What the reader should know about the figures."""

@@ -1,7 +1,6 @@
 """A worker as a process of its own, ready once it says so."""
 
 import re
-import signal
 import subprocess
 import threading
 from collections import deque
@@ -9,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+
+from bench.children import end
 
 _START_TIMEOUT_S: Final = 60.0
 _STOP_TIMEOUT_S: Final = 30.0
@@ -61,12 +62,7 @@ def logged_worker(
             raise RuntimeError("the stock worker did not start:\n" + "".join(said))
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
         reader.join(_STOP_TIMEOUT_S)
         assert process.stdout is not None
         process.stdout.close()

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any, Final, Literal
 
 from bench.llm.asking import Answer
-from bench.machine import finite, hardware, versions
+from bench.machine import as_result
 from bench.percentiles import Percentiles
 
 Pressure = Literal["kept", "left alone"]
@@ -104,25 +103,20 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        found: dict[str, Any] = finite(
-            {
-                "summary": self.summary(),
-                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                "hardware": hardware(),
-                "versions": versions(_PACKAGES),
-                "conditions": self.conditions,
-                "notes": self.notes,
-                "cold": [_row(answer) for answer in self.cold],
-                "cached": [_row(answer) for answer in self.cached],
-                "under_pressure": {
-                    name: [_row(answer) for answer in answers]
-                    for name, answers in self.under_pressure.items()
-                },
-                "after_leaving": self.after_leaving,
-                "loads": [asdict(load) for load in self.loads],
-            }
+        return as_result(
+            self.summary(),
+            _PACKAGES,
+            conditions=self.conditions,
+            notes=self.notes,
+            cold=[_row(answer) for answer in self.cold],
+            cached=[_row(answer) for answer in self.cached],
+            under_pressure={
+                name: [_row(answer) for answer in answers]
+                for name, answers in self.under_pressure.items()
+            },
+            after_leaving=self.after_leaving,
+            loads=[asdict(load) for load in self.loads],
         )
-        return found
 
 
 def cached_share(answers: Sequence[Answer]) -> float | None:

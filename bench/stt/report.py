@@ -1,12 +1,11 @@
 """The result of a run and its headline figures, as JSON."""
 
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import psutil
 
-from bench.machine import finite, hardware, versions
+from bench.machine import as_result
 from bench.ramp import limit_found, sustained
 from bench.stt.alone import Alone
 from bench.stt.plan import BOUNDS_S
@@ -101,20 +100,15 @@ class Report:
             }
             for result in self.rounds
         ]
-        found: dict[str, Any] = finite(
-            {
-                "summary": self.summary(),
-                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                "hardware": hardware(),
-                "versions": versions(_PACKAGES),
-                "conditions": self.conditions,
-                "systems": self.systems,
-                "notes": [*self.notes, *self.doubts()],
-                "alone": asdict(self.alone) if self.alone else None,
-                "rounds": rows,
-            }
+        return as_result(
+            self.summary(),
+            _PACKAGES,
+            conditions=self.conditions,
+            systems=self.systems,
+            notes=[*self.notes, *self.doubts()],
+            alone=asdict(self.alone) if self.alone else None,
+            rounds=rows,
         )
-        return found
 
     def doubts(self) -> list[str]:
         """What the reader should know about the rounds."""

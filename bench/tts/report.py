@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from bench.machine import finite, hardware, versions
+from bench.machine import as_result
 from bench.percentiles import Percentiles
 from bench.ramp import limit_found, sustained
 from bench.tts.engine_tokens import Origin, TokenCounts
@@ -123,27 +122,22 @@ class Report:
             }
             for result in self.rounds
         ]
-        found: dict[str, Any] = finite(
-            {
-                "summary": self.summary(),
-                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                "hardware": hardware(),
-                "versions": versions(_PACKAGES),
-                "conditions": self.conditions,
-                "systems": self.systems,
-                "notes": [*self.notes, *self.doubts()],
-                "codec": self.codec,
-                "tokens": {origin: asdict(counts) for origin, counts in self.tokens.items()},
-                "alone": {wire: asdict(alone) for wire, alone in self.alone.items()},
-                "leading_silence_s": {
-                    voice: asdict(lead)
-                    for voice, leads_s in self.leads_s.items()
-                    if (lead := Percentiles.of(leads_s))
-                },
-                "rounds": rows,
-            }
+        return as_result(
+            self.summary(),
+            _PACKAGES,
+            conditions=self.conditions,
+            systems=self.systems,
+            notes=[*self.notes, *self.doubts()],
+            codec=self.codec,
+            tokens={origin: asdict(counts) for origin, counts in self.tokens.items()},
+            alone={wire: asdict(alone) for wire, alone in self.alone.items()},
+            leading_silence_s={
+                voice: asdict(lead)
+                for voice, leads_s in self.leads_s.items()
+                if (lead := Percentiles.of(leads_s))
+            },
+            rounds=rows,
         )
-        return found
 
     def bound_of(self, system: str) -> float:
         """What rounds have to keep: voices on given tokens have no bound but to leave no gap."""

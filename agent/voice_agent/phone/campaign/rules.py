@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from voice_agent.opening_hours import WEEKDAYS, Span
+from voice_agent.opening_hours import WEEKDAYS, WeeklyHours
 from voice_agent.persona_yaml import PersonaError, construct, line_of, parse, read_file
 from voice_agent.phone.errors import BadInput, one_line
 from voice_agent.phone.opening import MAX_OPENING_CHARS
@@ -39,20 +39,12 @@ class _Fields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
 
-class CallingHours(_Fields):
+class CallingHours(WeeklyHours):
     """When people may be called, in their own time; a day that is left out is a day off."""
-
-    monday: Span | None = None
-    tuesday: Span | None = None
-    wednesday: Span | None = None
-    thursday: Span | None = None
-    friday: Span | None = None
-    saturday: Span | None = None
-    sunday: Span | None = None
 
     @model_validator(mode="after")
     def _some(self) -> Self:
-        if all(getattr(self, day.lower()) is None for day in WEEKDAYS):
+        if all(self.on(weekday) is None for weekday in range(len(WEEKDAYS))):
             raise ValueError("has no day with hours, so nobody could ever be called")
         return self
 
@@ -71,7 +63,7 @@ class CallingHours(_Fields):
         raise AssertionError("a week without hours passed the check")
 
     def _span(self, day: date, zone: ZoneInfo) -> tuple[datetime, datetime] | None:
-        span = getattr(self, WEEKDAYS[day.weekday()].lower())
+        span = self.on(day.weekday())
         if span is None:
             return None
         opens, closes = (datetime.combine(day, clock, zone).astimezone(UTC) for clock in span)
