@@ -3,26 +3,20 @@
 import asyncio
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from livekit import api
-from pydantic import SecretStr
 from typer.testing import CliRunner, Result
 
+from tests.livekit_process import KEY, SECRET, listening_process, livekit_process
 from voice_agent.cli import app
 from voice_agent.settings import home_dir
-from voice_agent.stack.livekit_server import livekit_server_finder, write_config
 from voice_agent.stack.ports import PortWish, settle_ports
 from voice_agent.stack.redis_server import RedisAddress, new_address, write_redis_config
-
-KEY, SECRET = "test-key", "test-secret-of-more-than-32-characters"
-_START_TIMEOUT_S = 20.0
-_HOME = home_dir()
 
 
 @dataclass(frozen=True)
@@ -54,24 +48,21 @@ class PhoneServer:
 
 
 @pytest.fixture(scope="session")
-def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
-    """Port and password of a Redis of our own."""
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisAddress]:
+    """A Redis of our own."""
     program = shutil.which("redis-server") or shutil.which("valkey-server")
     if program is None:
         pytest.skip("Redis is not installed (Debian: apt-get install redis-server)")
     home = tmp_path_factory.mktemp("redis")
     address = new_address(settle_ports([PortWish("Redis", "port", 0)])["port"])
     config = write_redis_config(home, address)
-    with _running([program, config], home / "redis.log", address.port):
-        yield address.port, address.password
+    with listening_process([program, config], home / "redis.log", address.port):
+        yield address
 
 
 @pytest.fixture(scope="session")
-def shared_server(
-    redis_port: tuple[int, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[PhoneServer]:
-    home = tmp_path_factory.mktemp("livekit")
-    with _livekit(home, redis_port) as server:
+def shared_server(redis: RedisAddress) -> Iterator[PhoneServer]:
+    with _livekit(redis) as server:
         yield server
 
 
@@ -99,58 +90,12 @@ async def _empty(server: PhoneServer) -> None:
 
 
 @pytest.fixture(scope="session")
-def server_without_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PhoneServer]:
-    with _livekit(tmp_path_factory.mktemp("livekit-alone"), None) as server:
+def server_without_redis() -> Iterator[PhoneServer]:
+    with _livekit(None) as server:
         yield server
 
 
 @contextmanager
-def _livekit(home: Path, redis: tuple[int, str] | None) -> Iterator[PhoneServer]:
-    found = asyncio.run(livekit_server_finder(_HOME, None, os.environ, lambda _: None).find())
-    if found is None:
-        pytest.fail("livekit-server is not installed: run `parley setup`, as `make test` does")
-    ports = settle_ports(
-        [PortWish("livekit", "tcp", 0), PortWish("livekit", "udp", 0, transport="udp")]
-    )
-    config = write_config(
-        home,
-        port=ports["tcp"],
-        udp_port=ports["udp"],
-        api_key=KEY,
-        api_secret=SecretStr(SECRET),
-        redis=None if redis is None else RedisAddress(*redis),
-    )
-    with _running([*found.command, "--config", config], home / "livekit.log", ports["tcp"]):
-        yield PhoneServer(f"ws://127.0.0.1:{ports['tcp']}", home)
-
-
-@contextmanager
-def _running(command: list[str | Path], log: Path, port: int) -> Iterator[None]:
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        )
-    try:
-        asyncio.run(asyncio.wait_for(_listens(process, port), _START_TIMEOUT_S))
-        if process.poll() is not None:
-            raise RuntimeError(f"{command[0]} ended:\n{log.read_text()}")
-        yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-async def _listens(process: subprocess.Popen[bytes], port: int) -> None:
-    """Connect until somebody listens, or the process has ended."""
-    while process.poll() is None:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(0.05)
-        else:
-            with closing(writer):
-                return
+def _livekit(redis: RedisAddress | None) -> Iterator[PhoneServer]:
+    with livekit_process(redis) as server:
+        yield PhoneServer(server.url, server.home)
