@@ -1,4 +1,4 @@
-"""The whole run: both wirings in turns on the same engines, then what a call costs the worker."""
+"""The whole run: wirings in turns on the same engines, then what a call costs the worker."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from bench.call.engines import REAL, SIMULATED, Engines
 from bench.call.plan import Plan
 from bench.call.report import Report, Tally
 from bench.call.sayings import Saying, Sayings
-from bench.call.wirings import OURS, STOCK, CallStack, Wiring, call_stack
+from bench.call.wirings import EAGER, OURS, STOCK, CallStack, Wiring, call_stack
 from bench.call.worker_cost import Cost, CostMeter, tree_pss_bytes
 from voice_agent.caller.errors import CallFailed, CallFailure
 
@@ -67,24 +67,25 @@ class Benchmark:
             RuntimeError, AssertionError, PeerUnavailable: something did not start.
             OSError, psutil.Error: something ended meanwhile.
         """
-        self.report.systems |= {one.name: one.description for one in (OURS, STOCK)}
         for engines in self._engines:
-            self.report.systems[engines.name] = engines.description
+            wirings = (OURS, EAGER, STOCK) if engines is SIMULATED else (OURS, STOCK)
+            self.report.systems |= {one.name: one.description for one in (*wirings, engines)}
             self._console.print(f"starting a stack, engines: {engines.name} …")
-            with call_stack(engines, self._settings, self._logs / engines.name) as stack:
-                await self._compare(stack, engines)
+            logs = self._logs / engines.name
+            with call_stack(engines, self._settings, logs, *wirings[1:]) as stack:
+                await self._compare(stack, engines, wirings)
         if self._plan.loads:
             self._console.print("starting a stack without the stock wiring …")
-            with call_stack(REAL, self._settings, self._logs / "load", stock=False) as stack:
+            with call_stack(REAL, self._settings, self._logs / "load") as stack:
                 await self._load(stack)
 
-    # --- both wirings, call by call ---
+    # --- the wirings, call by call ---
 
-    async def _compare(self, stack: CallStack, engines: Engines) -> None:
+    async def _compare(self, stack: CallStack, engines: Engines, wirings: Sequence[Wiring]) -> None:
         plan, sayings = self._plan, self._sayings
-        both = [(self.report.tally(engines.name, wiring.name), wiring) for wiring in (OURS, STOCK)]
+        wired = [(self.report.tally(engines.name, wiring.name), wiring) for wiring in wirings]
         if plan.warm_up:
-            for _, wiring in both:
+            for _, wiring in wired:
                 await self._ask(stack, wiring, sayings.turns[:1], Tally("", ""))
         calls = list(_portions(sayings.turns, plan.turns_per_call))
         beside = zip(
@@ -93,7 +94,7 @@ class Benchmark:
             strict=True,
         )
         for number, group in enumerate(_portions(calls, plan.callers)):
-            for tally, wiring in _in_turns(both, number):
+            for tally, wiring in _in_turns(wired, number):
                 if self._late(tally.turns):
                     return
                 await asyncio.gather(
@@ -103,7 +104,7 @@ class Benchmark:
         if engines is SIMULATED:
             return  # what stops the agent is not simulated
         for number, (hums, interruptions) in enumerate(beside):
-            for tally, wiring in _in_turns(both, number):
+            for tally, wiring in _in_turns(wired, number):
                 if self._late(tally.interruptions):
                     return
                 await self._talk_over(stack, wiring, hums, interruptions, tally)
@@ -244,9 +245,10 @@ def _portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[start : start + size]
 
 
-def _in_turns(both: list[tuple[Tally, Wiring]], number: int) -> list[tuple[Tally, Wiring]]:
-    """Who begins changes: what disturbs the machine meanwhile meets both."""
-    return both if number % 2 == 0 else both[::-1]
+def _in_turns(wired: list[tuple[Tally, Wiring]], number: int) -> list[tuple[Tally, Wiring]]:
+    """Who begins changes: what disturbs the machine meanwhile meets all of them."""
+    first = number % len(wired)
+    return wired[first:] + wired[:first]
 
 
 def _line(tally: Tally) -> str:

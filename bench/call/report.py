@@ -7,7 +7,7 @@ from typing import Any, Final
 from bench.call.caller import Backchannel, Interruption, Turn
 from bench.call.engines import REAL, SIMULATED
 from bench.call.sayings import UNFINISHED
-from bench.call.wirings import OURS, STOCK
+from bench.call.wirings import EAGER, OURS, STOCK
 from bench.call.worker_cost import Cost
 from bench.machine import as_result
 from bench.percentiles import Percentiles
@@ -150,9 +150,12 @@ class Report:
             found |= _latency(f"{part}_", group)
         if (SIMULATED.name, OURS.name) in self.tallies:
             simulated = self._found(SIMULATED.name, OURS.name)
+            eager = self._found(SIMULATED.name, EAGER.name)
             beside = self._found(SIMULATED.name, STOCK.name)
             found |= _latency("simulated_", simulated) | _latency("simulated_stock_", beside)
+            found |= _latency("simulated_eager_", eager)
             found["simulated_false_cutoff_rate"] = simulated.rates()["false_cutoff_rate"]
+            found["simulated_eager_false_cutoff_rate"] = eager.rates()["false_cutoff_rate"]
         for cost in self.costs:
             found[f"worker_cores_per_call_at_{cost.calls}"] = cost.cpu_cores_per_call
             found[f"worker_bytes_per_call_at_{cost.calls}"] = cost.pss_bytes_per_call

@@ -1,18 +1,18 @@
 """The two wirings on one stack: our worker and the stock one, registered side by side."""
 
 import json
-import re
 import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import psutil
 import yaml
 from livekit import api
 
@@ -20,8 +20,11 @@ from bench import stock_agent
 from bench.call.answers import DISCLOSURE, GREETING, LONG_INSTRUCTIONS, SHORT_INSTRUCTIONS
 from bench.call.engines import Engines, running
 from bench.call.worker_process import logged_worker
-from tests.stack import Stack, clean_environment, running_stack
+from bench.children import free_port
+from bench.turns.replay import EAGER_LIMIT_S
+from tests.stack import CHECKOUT, Stack, clean_environment, running_stack
 from voice_agent.caller.token_client import JoinTicket
+from voice_agent.stack.plan import REGISTERED
 
 _MOST_CALLS: Final = 32
 _CAPACITY_STREAMS: Final = 64
@@ -40,9 +43,17 @@ class Wiring:
     agent_name: str
     """Name under which its worker is registered."""
     description: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """By which it differs from our stack's own worker."""
 
 
 OURS: Final = Wiring("parley", "parley", "our agent, its default settings")
+EAGER: Final = Wiring(
+    "parley, eager",
+    "parley-eager",
+    f"our agent, told to wait {EAGER_LIMIT_S} s at most instead of 1 s",
+    {"PARLEY_TURN_MAX_SILENCE_S": str(EAGER_LIMIT_S)},
+)
 STOCK: Final = Wiring(
     "stock",
     stock_agent.AGENT_NAME,
@@ -53,7 +64,7 @@ STOCK: Final = Wiring(
 
 @dataclass(frozen=True)
 class CallStack:
-    """A stack that both wirings answer calls on."""
+    """A stack that all wirings answer calls on."""
 
     stack: Stack
     worker_pid: int
@@ -86,15 +97,15 @@ class CallStack:
 
 @contextmanager
 def call_stack(
-    engines: Engines, settings: Mapping[str, str], logs: Path, *, stock: bool = True
+    engines: Engines, settings: Mapping[str, str], logs: Path, *beside: Wiring
 ) -> Iterator[CallStack]:
-    """Run one stack with both workers; stop it at the end.
+    """Run one stack with its worker and others; stop it at the end.
 
     Args:
         engines: the models.
         settings: further settings of ours, by their lower-case name without prefix.
         logs: folder that every process's log is left in.
-        stock: whether the stock worker runs as well.
+        beside: whose workers run as well.
 
     Raises:
         AssertionError, RuntimeError, PeerUnavailable: something did not start; the message holds
@@ -105,14 +116,29 @@ def call_stack(
         home.mkdir()
         given = {f"PARLEY_{name.upper()}": value for name, value in settings.items()}
         tuned = _settings(_write_personas(home))
-        with running_stack(home, **tuned, **models, **given) as up, ExitStack() as beside:
-            beside.callback(shutil.copytree, up.log_dir, logs, dirs_exist_ok=True)
-            if stock:
-                beside.enter_context(_stock_worker(up, up.log_dir / "stock.log"))
+        with running_stack(home, **tuned, **models, **given) as up, ExitStack() as workers:
+            workers.callback(shutil.copytree, up.log_dir, logs, dirs_exist_ok=True)
+            for wiring in beside:
+                start = _stock_worker if wiring is STOCK else _further_worker
+                workers.enter_context(start(up, wiring))
             yield CallStack(up, up.processes["worker"])
 
 
-def _stock_worker(up: Stack, log: Path) -> AbstractContextManager[object]:
+def _further_worker(up: Stack, wiring: Wiring) -> AbstractContextManager[object]:
+    """Our stack's worker once more, with other settings."""
+    environment = {
+        **psutil.Process(up.processes["worker"]).environ(),
+        "PARLEY_AGENT_NAME": wiring.agent_name,
+        "PARLEY_WORKER_PORT": str(free_port()),
+        "PARLEY_WORKER_METRICS_PORT": str(free_port()),
+        **wiring.settings,
+    }
+    script = CHECKOUT / "agent" / "agent.py"
+    command = [sys.executable, str(script), "start", "--drain-timeout", "2"]
+    return logged_worker(command, environment, REGISTERED, up.log_dir / f"{wiring.agent_name}.log")
+
+
+def _stock_worker(up: Stack, wiring: Wiring) -> AbstractContextManager[object]:
     models = stock_agent.Models(up.speech_url, up.llm_url, up.llm_model)
     environment = {
         **clean_environment(),
@@ -123,7 +149,7 @@ def _stock_worker(up: Stack, log: Path) -> AbstractContextManager[object]:
         "LIVEKIT_API_SECRET": up.livekit_api_secret,
     }
     command = [sys.executable, "-m", "bench.stock_agent", "start", "--drain-timeout", "2"]
-    return logged_worker(command, environment, re.compile("registered worker"), log)
+    return logged_worker(command, environment, REGISTERED, up.log_dir / f"{wiring.agent_name}.log")
 
 
 def _settings(personas: Path) -> dict[str, str]:

@@ -59,7 +59,7 @@ def logged_worker(
     try:
         ready_or_ended.wait(_START_TIMEOUT_S)
         if not registered.is_set():
-            raise RuntimeError("the stock worker did not start:\n" + "".join(said))
+            raise RuntimeError("a worker did not start:\n" + "".join(said))
         yield process
     finally:
         end(process)

@@ -1,7 +1,7 @@
 """`python -m bench.turns`: how well the end of a caller's turn is decided."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,7 +17,7 @@ from bench.turns.evaluation import PARTS, Heard, Result, evaluate, turns_of
 from bench.turns.fit import fit_weights, tune_threshold
 from bench.turns.floor import FloorResult, evaluate_floor
 from bench.turns.recorded_set import recorded_set
-from bench.turns.replay import READ_DELAY_S, Rule, fixed_silence, framework, ours
+from bench.turns.replay import EAGER_LIMIT_S, READ_DELAY_S, Rule, fixed_silence, framework, ours
 from bench.turns.trace import traces
 from speech_server.errors import EngineFailed
 from voice_agent.settings import home_dir
@@ -27,6 +27,7 @@ from voice_agent.turns.tuned import THRESHOLD, WEIGHTS
 
 OURS: Final = "ours"
 OURS_GPU: Final = "ours, words sooner"
+OURS_EAGER: Final = f"ours, {EAGER_LIMIT_S} s, words sooner"
 STOCK: Final = "v1-mini, stock"
 _SOON_S: Final = 0.03
 """Words as soon as a recogniser on a GPU has them, seconds: assumed, and said so."""
@@ -44,7 +45,7 @@ def turns(
     cut_off_rate: Annotated[
         float,
         typer.Option(min=0, max=0.5, help="With --fit: share of tuned turns that may be cut off."),
-    ] = 0.1,
+    ] = 0.07,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the result here.")
     ] = None,
@@ -95,6 +96,7 @@ def _rules(weights: Weights, settings: EndpointingSettings) -> dict[str, Rule]:
     return {
         OURS: ours(scorer, settings),
         OURS_GPU: ours(scorer, settings, _SOON_S),
+        OURS_EAGER: ours(scorer, replace(settings, hard_limit_s=EAGER_LIMIT_S), _SOON_S),
         STOCK: framework(min_delay_s=0.3, max_delay_s=2.5),
         "v1-mini, no floor, 1 s": framework(min_delay_s=0.0, max_delay_s=1.0),
         "0.5 s of silence": fixed_silence(0.5),

@@ -27,9 +27,10 @@ _STARTLED: Final = 2
 """So often in a row the agent fell silent for a sound that held no words: a line that echoes."""
 _STARTLED_S: Final = 0.3
 """Sound that it takes then before it falls silent again, seconds."""
-_SIGN_S: Final = 0.13
-"""How long a sign of speech keeps the agent silent when nothing comes of it, seconds: there may be
-so much doubt within the beginning of a word."""
+_SIGN_S: Final = 0.25
+"""How long a sign of speech keeps the agent silent when nothing comes of it, seconds: the model may
+doubt the beginning of a word for half as long, and an agent heard again in between is not silent.
+"""
 _KEPT_SAMPLES: Final = SOUND_SAMPLES + RATE_HZ // 10
 
 
@@ -208,6 +209,8 @@ class StreamTurnTaker:
     def _decide(self) -> None:
         if self._closed or not self._endpointer.open:
             return
+        if self._over_agent and self._heard.silence_s < _LISTENING_S:
+            return  # the words leave the agent the floor; whether they are all is not known yet
         if self._over_agent and self._listens_on():
             self._aside = _Aside(self._heard.position) if self._endpointer.text else None
             self._release_agent(for_nothing=self._aside is None)
@@ -222,8 +225,7 @@ class StreamTurnTaker:
     def _listens_on(self) -> bool:
         """Whether what was said over the agent's speech was a sign of listening, or nothing."""
         return self._nothing_was_said() or (
-            self._heard.silence_s >= _LISTENING_S
-            and self._endpointer.words_are_settled
+            self._endpointer.words_are_settled
             and is_backchannel(self._endpointer.text, self._duration_s)
         )
 

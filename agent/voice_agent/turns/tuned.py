@@ -1,6 +1,6 @@
 """The scorer's weights and its threshold, as `python -m bench.turns --fit` found them.
 
-Tuned to cut off no more than a tenth of the turns of the recorded set's tuned part, more than half
+Tuned to cut off no more than 7 % of the turns of the recorded set's tuned part, more than half
 of which hold pauses of 0.2 to 0.9 s; what that means for other words and voices is in
 `docs/adr/0007-end-of-turn.md`.
 """
@@ -32,4 +32,4 @@ WEIGHTS: Final = Weights(
     pitch=-0.95,
     fade=0.04,
 )
-THRESHOLD: Final = 0.65
+THRESHOLD: Final = 0.71

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.voice_agent.turns.listening import ScriptedVoice, silence, speech, windows
 from voice_agent.turns import taker
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
-from voice_agent.turns.scorer import Evidence
+from voice_agent.turns.scorer import EndScorer, Evidence
 from voice_agent.turns.speech_activity import WINDOW_SAMPLES, Heard, Pcm16, SpeechActivity
 from voice_agent.turns.taker import StreamTurnTaker
 
@@ -19,6 +19,13 @@ class ByWords:
 
     def score(self, evidence: Evidence) -> float:
         return 1.0 if evidence.ending.name == "QUESTION" else 0.0
+
+
+class Sure:
+    """A scorer that takes any pause for an end."""
+
+    def score(self, evidence: Evidence) -> float:
+        return 1.0
 
 
 class BySound:
@@ -89,7 +96,7 @@ class Scene:
 
     def __init__(
         self,
-        scorer: ByWords | BySound | None = None,
+        scorer: EndScorer | None = None,
         sound: Callable[[Pcm16], float] = lambda _: 0.5,
     ) -> None:
         self.line, self.floor, self.sound = RecordedLine(), ScriptedFloor(), Sound(sound)
@@ -174,6 +181,16 @@ async def test_a_back_channel_leaves_the_agent_the_floor() -> None:
     assert scene.floor.taken == 0
 
 
+async def test_a_back_channel_that_is_read_at_once_is_none_the_less_one() -> None:
+    scene = Scene(Sure())
+    scene.floor.agent_has_it = True
+    scene.say("Okay.", speech_windows=8, pause_windows=3)
+    assert scene.line.asked == []
+    scene.hear(silence(2))
+    assert scene.line.asked == ["set_aside"]
+    assert scene.floor.taken == 0
+
+
 async def test_more_than_a_back_channel_takes_the_floor_before_it_is_over() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
@@ -214,7 +231,7 @@ async def test_a_click_holds_the_agent_for_a_moment() -> None:
     scene.floor.agent_has_it = True
     scene.hear(silence(5), speech(1), silence(1))
     assert scene.floor.holds == [True]
-    scene.hear(silence(4))
+    scene.hear(silence(windows(0.3)))
     assert scene.floor.holds == [True, False]
     assert scene.line.asked == []
 
@@ -222,7 +239,7 @@ async def test_a_click_holds_the_agent_for_a_moment() -> None:
 async def test_doubt_within_the_beginning_of_a_word_is_no_reason_to_go_on() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
-    scene.hear(silence(5), speech(1), silence(3), speech(10))
+    scene.hear(silence(5), speech(1), silence(windows(0.2)), speech(10))
     assert scene.floor.holds == [True]
 
 
@@ -245,7 +262,7 @@ async def test_the_agent_stays_silent_for_who_takes_the_floor() -> None:
 async def test_a_line_that_echoes_does_not_stutter() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
-    scene.hear(*([speech(1), silence(6)] * 10))
+    scene.hear(*([speech(1), silence(10)] * 10))
     assert scene.floor.holds == [True, False] * 2
     scene.hear(speech(windows(0.35)))
     assert scene.floor.holds[4:] == [True]
@@ -254,7 +271,7 @@ async def test_a_line_that_echoes_does_not_stutter() -> None:
 async def test_words_after_echoes_are_heard_at_once_again() -> None:
     scene = Scene()
     scene.floor.agent_has_it = True
-    scene.hear(*([speech(1), silence(6)] * 2))
+    scene.hear(*([speech(1), silence(10)] * 2))
     scene.say("Okay.", speech_windows=15)
     scene.hear(silence(5), speech(1))
     assert scene.floor.holds == [True, False] * 3 + [True]
