@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -40,6 +41,19 @@ class PhoneStack:
         url = stack.livekit_url.replace("ws", "http", 1)
         return api.LiveKitAPI(url, stack.livekit_api_key, stack.livekit_api_secret)
 
+    @property
+    def processes(self) -> Mapping[str, int]:
+        """Name → process id, now: Redis may have been started again."""
+        path = self.stack.home / STACK_FILE
+        return RunningStack.model_validate_json(path.read_bytes()).processes
+
+    async def kill_redis(self) -> None:
+        """Kill Redis; returns once another one is there."""
+        killed = self.processes["redis"]
+        os.kill(killed, signal.SIGKILL)
+        while self.processes["redis"] == killed:  # noqa: ASYNC110
+            await asyncio.sleep(_POLL_S)
+
     async def rooms(self) -> list[str]:
         """Names of the rooms that exist."""
         async with self.api() as server:
@@ -72,6 +86,9 @@ def phone_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PhoneStack
         # Not loopback, from which the softphone does not call.
         "PARLEY_SIP_LISTEN": NEAR_IPV4,
         "PARLEY_LIVEKIT_SIP_BIN": os.fspath(livekit_sip() or ""),
+        # So that a test need not wait for what takes a quarter of a minute in use.
+        "PARLEY_SIP_FIRST_SOUND_S": "5",
+        "PARLEY_SIP_SOUND_GONE_S": "5",
     }
     with running_stack(home, **settings) as stack:
         address = RunningStack.model_validate_json((home / STACK_FILE).read_bytes()).sip_address

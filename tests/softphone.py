@@ -27,6 +27,8 @@ line. """
 _LINE_NOISE_S = 300.0
 """Longest call: baresip hangs up where its file ends."""
 _WAV_HEADER_BYTES = 44
+KEY_S = 0.12
+"""From one key to the next, seconds; baresip sends each for half of it."""
 _POLL_S = 0.05
 _MODULES = "/usr/lib/baresip/modules"
 
@@ -59,6 +61,8 @@ class Softphone:
         self._folder = folder
         self._writer = writer
         self._events: list[dict[str, Any]] = []
+        self._call_id: str | None = None
+        """Of the call that counts: the first one, or the one to which it was transferred."""
         self._changed = asyncio.Condition()
         self._reading = asyncio.create_task(self._read(reader))
         self._files = 0
@@ -70,7 +74,7 @@ class Softphone:
             CallEnded: it is refused.
         """
         await self._command("dial", uri)
-        await self._until_event("CALL_ESTABLISHED")
+        await self.answered()
 
     async def hang_up(self) -> None:
         """End the call; returns once it is over for the telephone."""
@@ -80,10 +84,10 @@ class Softphone:
     async def ended(self) -> str:
         """Wait until the call is over; return the reason."""
         try:
-            await self._until_event("\0")
+            await self._until_event(lambda _: False)
         except CallEnded as error:
             return str(error)
-        raise AssertionError("there is no such event")
+        raise AssertionError("nothing was waited for")
 
     async def say(self, pcm: Pcm16) -> None:
         """Speak; returns once the last sample has been sent.
@@ -95,9 +99,66 @@ class Softphone:
         await self._command("ausrc", f"aufile,{self._file(pcm)}")
         await self._until(lambda: self._recorded("enc").size >= already + pcm.size)
 
+    async def press(self, keys: str, gap_s: float = KEY_S) -> None:
+        """Press keys, one after the other, as RFC 4733 events.
+
+        Args:
+            keys: of 0-9, *, #, A-D.
+            gap_s: from one to the next, seconds.
+        """
+        for key in keys:
+            await self._command("sndcode", key)
+            await asyncio.sleep(gap_s)
+
+    async def answered(self) -> None:
+        """Wait until a call to or from this telephone has been answered.
+
+        Raises:
+            CallEnded: it is refused.
+        """
+        await self._until_event(lambda event: event["type"] == "CALL_ESTABLISHED")
+
+    async def transferred(self) -> str:
+        """Wait until the other side has moved the call elsewhere, and somebody answers there.
+
+        Returns:
+            Where to, as the REFER has it.
+
+        Raises:
+            CallEnded: it has ended instead.
+        """
+        told = await self._until_event(lambda event: event["type"] == "TRANSFER")
+        moved = await self._until_event(
+            lambda event: event["type"] == "CALL_ESTABLISHED" and event["id"] != self._call_id
+        )
+        self._call_id = moved["id"]
+        return str(told["param"])
+
+    async def hold(self) -> None:
+        """Put the other side on hold; returns once it has agreed."""
+        await self._offer("hold")
+
+    async def resume(self) -> None:
+        """Take the other side off hold; returns once it has agreed."""
+        await self._offer("resume")
+
     def heard(self) -> Pcm16:
         """Everything heard in this call so far: int16, (samples,), 8 kHz."""
         return self._recorded("dec")
+
+    def keys(self) -> str:
+        """The keys that the other side has pressed."""
+        return "".join(
+            event["param"] for event in self._events if event["type"] == "CALL_DTMF_START"
+        )
+
+    async def until_keys(self) -> None:
+        """Wait until the other side has pressed a key."""
+        await self._until_event(lambda event: event["type"] == "CALL_DTMF_START")
+
+    def heard_before(self) -> Pcm16:
+        """Everything heard before the call was transferred: int16, (samples,), 8 kHz."""
+        return self._recorded("dec", 0)
 
     async def until_audible(self, after: int = 0) -> None:
         """Wait for sound.
@@ -126,13 +187,13 @@ class Softphone:
         write_wav(path, np.concatenate((pcm, silence(_LINE_NOISE_S, RATE_HZ))))
         return path
 
-    def _recorded(self, side: str) -> Pcm16:
-        """What is in the newest recording so far: `dec` is heard, `enc` is said."""
+    def _recorded(self, side: str, number: int = -1) -> Pcm16:
+        """What is in a recording so far, the newest one: `dec` is heard, `enc` is said."""
         paths = sorted(self._folder.glob(f"dump-*-{side}.wav"))
         if not paths:
             return np.empty(0, np.int16)
         # The header is written when the file is closed.
-        body = paths[-1].read_bytes()[_WAV_HEADER_BYTES:]
+        body = paths[number].read_bytes()[_WAV_HEADER_BYTES:]
         return np.frombuffer(body[: len(body) // 2 * 2], "<i2")
 
     async def _until(self, condition: Callable[[], bool]) -> None:
@@ -145,16 +206,32 @@ class Softphone:
             self._raise_if_ended()
             await asyncio.sleep(_POLL_S)
 
-    async def _until_event(self, kind: str) -> None:
+    async def _until_event(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         async with self._changed:
-            while not any(event["type"] == kind for event in self._events):
+            while True:
+                for event in self._events:
+                    if wanted(event):
+                        return event
                 self._raise_if_ended()
                 await self._changed.wait()
 
     def _raise_if_ended(self) -> None:
         for event in self._events:
-            if event["type"] == "CALL_CLOSED":
+            if event["type"] == "CALL_CLOSED" and event["id"] == self._call_id:
                 raise CallEnded(event.get("param", ""))
+
+    async def _offer(self, command: str) -> None:
+        """Have baresip send a new INVITE; returns once it is answered."""
+        already = self._answers()
+        await self._command(command)
+        await self._until_event(lambda _: self._answers() > already)
+
+    def _answers(self) -> int:
+        """How many of our offers for sound have been answered."""
+        return sum(
+            event["type"] == "CALL_REMOTE_SDP" and event.get("param") == "answer"
+            for event in self._events
+        )
 
     async def _command(self, command: str, params: str = "") -> None:
         """Tell baresip what to do; it answers with the event that follows."""
@@ -173,6 +250,7 @@ class Softphone:
             async with self._changed:
                 if message.get("event"):
                     self._events.append(message)
+                    self._call_id = self._call_id or message.get("id")
                 elif not message["ok"]:
                     raise RuntimeError(f"baresip: {message['data']}")
                 self._changed.notify_all()
@@ -180,7 +258,12 @@ class Softphone:
 
 @asynccontextmanager
 async def softphone(
-    folder: Path, user: str = "+15550111", password: str = ""
+    folder: Path,
+    user: str = "+15550111",
+    password: str = "",
+    *,
+    port: int | None = None,
+    answers: bool = False,
 ) -> AsyncIterator[Softphone]:
     """Run a telephone.
 
@@ -188,9 +271,17 @@ async def softphone(
         folder: a new folder for its configuration and recordings.
         user: its number, or the name that goes with the password.
         password: what it answers when it is asked for one.
+        port: where it takes calls; None: at some free port.
+        answers: whether it answers calls by itself; otherwise it rings.
     """
     control_port = _free_port(socket.SOCK_STREAM, "127.0.0.1")
-    _write_settings(folder, user, password, control_port)
+    account = f"<sip:{user}@{NEAR_IPV4}>;regint=0;audio_codecs=PCMU/8000/1"
+    if password:
+        account += f';auth_pass="{password}"'
+    if answers:
+        account += ";answermode=auto"
+    sip_port = port or _free_port(socket.SOCK_DGRAM, NEAR_IPV4)
+    _write_settings(folder, f"{account}\n", sip_port, control_port)
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             "baresip", "-4", "-f", folder,
@@ -208,7 +299,7 @@ async def softphone(
         await process.wait()
 
 
-def _write_settings(folder: Path, user: str, password: str, control_port: int) -> None:
+def _write_settings(folder: Path, account: str, sip_port: int, control_port: int) -> None:
     folder.mkdir()
     noise = folder / "noise.wav"
     write_wav(noise, silence(_LINE_NOISE_S, RATE_HZ))
@@ -216,16 +307,13 @@ def _write_settings(folder: Path, user: str, password: str, control_port: int) -
         _CONFIG.format(
             modules=_MODULES,
             address=NEAR_IPV4,
-            sip_port=_free_port(socket.SOCK_DGRAM, NEAR_IPV4),
+            sip_port=sip_port,
             noise=noise,
             folder=folder,
             control_port=control_port,
         )
     )
-    secret = f';auth_pass="{password}"' if password else ""
-    (folder / "accounts").write_text(
-        f"<sip:{user}@{NEAR_IPV4}>;regint=0;audio_codecs=PCMU/8000/1{secret}\n"
-    )
+    (folder / "accounts").write_text(account)
 
 
 def write_wav(path: Path, pcm: Pcm16) -> None:
@@ -235,6 +323,11 @@ def write_wav(path: Path, pcm: Pcm16) -> None:
         file.setsampwidth(2)
         file.setframerate(RATE_HZ)
         file.writeframes(pcm.astype("<i2").tobytes())
+
+
+def is_silence(pcm: Pcm16) -> bool:
+    """Whether nothing is audible."""
+    return _last_audible(pcm) < 0
 
 
 def _last_audible(pcm: Pcm16) -> int:

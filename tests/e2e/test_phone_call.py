@@ -4,18 +4,13 @@ All of it in a network of its own: `python -m tests.phone_network`.
 """
 
 import asyncio
-import socket
-import wave
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import psutil
 import pytest
-import soxr
 
 from tests.e2e.test_call import bookings, transcribe
 from tests.heard import share_heard
+from tests.phone_aftermath import nothing_is_left, settled, still_answers
 from tests.phone_stack import (
     NUMBER,
     PASSWORD,
@@ -24,94 +19,19 @@ from tests.phone_stack import (
     USER,
     PhoneStack,
 )
-from tests.process_footprint import Footprint, returned
+from tests.phone_talk import hear_answer, spoken
 from tests.sipp import sipp
-from tests.softphone import RATE_HZ, CallEnded, Pcm16, Softphone, softphone, write_wav
+from tests.softphone import RATE_HZ, CallEnded, Pcm16, softphone, write_wav
 from voice_agent.personas import default_persona
 
 LINES = ("3-book", "4-when", "5-goodbye")
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "conversation"
 HALF_PAST_THREE = ("half past three", "three thirty", "3:30", "330", "3.30")
 OUTSIDE = "127.0.0.1"
 """An address that no trunk allows."""
-LOOPBACK = ("127.", "::1")
 FLOOD_CALLS, FLOOD_PER_SECOND = 600, 50
 """Twelve seconds of what a scanner on the internet does."""
 
 pytestmark = pytest.mark.timeout(240)  # the first test of a session starts the stack as well
-
-
-def spoken(name: str) -> Pcm16:
-    """A line of the recorded conversation, as a telephone sends it."""
-    with wave.open(str(FIXTURES / f"{name}.wav")) as file:
-        pcm = np.frombuffer(file.readframes(file.getnframes()), "<i2")
-        resampled: Pcm16 = soxr.resample(pcm, file.getframerate(), RATE_HZ)
-    return resampled
-
-
-async def hear_answer(phone: Softphone, after: int) -> None:
-    """Wait for an answer and for its end.
-
-    Args:
-        phone: the telephone.
-        after: how many samples had been heard when the answer became due.
-    """
-    await phone.until_audible(after)
-    await phone.until_silent()
-
-
-async def settled(stack: PhoneStack) -> dict[str, Footprint]:
-    """Wait until no call is left; return what livekit-sip and the worker hold then."""
-    await stack.until_no_room_is_left()
-    while listening() != {stack.address}:  # noqa: ASYNC110
-        await asyncio.sleep(0.1)
-    return {name: held(stack.stack.processes[name]) for name in ("sip", "worker")}
-
-
-def held(pid: int) -> Footprint:
-    """What a process holds, but for connections to our own servers, which it keeps in pools."""
-    found = Footprint.of(pid)
-    pooled = [
-        connection
-        for connection in psutil.Process(pid).net_connections("tcp")
-        if connection.raddr and connection.raddr.ip.removeprefix("::ffff:").startswith(LOOPBACK)
-    ]
-    return replace(found, fds=found.fds - len(pooled))
-
-
-async def nothing_is_left(stack: PhoneStack, before: dict[str, Footprint], calls: int = 1) -> None:
-    """Wait until calls have left no room, no process, no open socket and no other open file.
-
-    Args:
-        stack: the stack.
-        before: what its processes held then.
-        calls: how many there were; what each of them leaves shows as often, so that fewer files
-            are a cache's.
-    """
-    await settled(stack)
-    for name, footprint in before.items():
-        allowed = replace(footprint, fds=footprint.fds + calls - 1)
-        await returned(stack.stack.processes[name], allowed, held)
-
-
-def listening() -> set[str]:
-    """Addresses that somebody outside this machine could send to now; all of them are ours here."""
-    return {
-        f"{connection.laddr.ip}:{connection.laddr.port}"
-        for connection in psutil.net_connections("inet")
-        if connection.laddr
-        and not connection.laddr.ip.startswith(LOOPBACK)
-        and (connection.status == psutil.CONN_LISTEN or connection.type == socket.SOCK_DGRAM)
-    }
-
-
-async def still_answers(stack: PhoneStack, folder: Path) -> None:
-    """Call as anybody would, and hear the greeting begin."""
-    async with softphone(folder) as phone:
-        await phone.dial(f"sip:{NUMBER}@{stack.address}")
-        await phone.until_audible()
-        await phone.hang_up()
-    await stack.until_no_room_is_left()
 
 
 async def test_a_caller_is_greeted_and_books_an_appointment(

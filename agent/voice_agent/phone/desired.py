@@ -16,6 +16,10 @@ ROOM_PREFIX = "call"
 Described = Mapping[str, str]
 """Field → value as it is shown. A password is only ever `set`."""
 
+_RINGS_S = 180
+"""How long a call rings on a trunk that says nothing of it, seconds. Source: livekit/sip v1.8.0,
+pkg/sip/participant.go, `defaultRingingTimeout`."""
+
 _ENCRYPTION: Mapping[Encryption, sip.SIPMediaEncryption] = {
     "disable": sip.SIPMediaEncryption.SIP_MEDIA_ENCRYPT_DISABLE,
     "allow": sip.SIPMediaEncryption.SIP_MEDIA_ENCRYPT_ALLOW,
@@ -49,6 +53,7 @@ def inbound_trunk(
     info.allowed_addresses[:] = trunk.allowed_addresses
     info.auth_username = trunk.username or ""
     info.auth_password = _password(trunk.password_env, secrets)
+    info.ringing_timeout.FromSeconds(trunk.ringing_s)
     _set_media(info, trunk.media_encryption, trunk.codecs)
     return info
 
@@ -109,6 +114,8 @@ def describe_trunk(info: sip.SIPInboundTrunkInfo | sip.SIPOutboundTrunkInfo) -> 
     fields = {"numbers": _listed(info.numbers, "any")}
     if isinstance(info, sip.SIPInboundTrunkInfo):
         fields["allowed addresses"] = _listed(info.allowed_addresses, "any")
+        rings_s = info.ringing_timeout.ToTimedelta().total_seconds() or _RINGS_S
+        fields["rings"] = f"{rings_s:g} s"
     else:
         fields["address"] = info.address
         fields["transport"] = _enum_word(sip.SIPTransport.Name(info.transport))

@@ -20,7 +20,7 @@ from voice_agent.phone.sip_probe import ANSWER_TIMEOUT_S, NoSipAnswer, ask_optio
 from voice_agent.settings import AgentSettings
 from voice_agent.stack.diagnosis import Finding
 from voice_agent.stack.readiness import client_session
-from voice_agent.stack.settings import RunSettings
+from voice_agent.stack.settings import RunSettings, media_ports
 
 MAX_PORTS_TRIED = 256
 """Media ports that are tried; a range may hold tens of thousands."""
@@ -120,11 +120,9 @@ def check_media_ports(bridge: Bridge) -> Iterator[Finding]:
     """Whether the ports of the sound are free, and what a firewall has to let through."""
     if not bridge.rtp_ports:
         return
-    first, last = (int(port) for port in bridge.rtp_ports.split("-"))
+    ports = media_ports(bridge.rtp_ports)
     subject = f"media ports UDP {bridge.rtp_ports}"
-    count = last - first + 1
-    step = -(-count // MAX_PORTS_TRIED)
-    tried = range(first, last + 1, step)
+    tried = ports[:: -(-len(ports) // MAX_PORTS_TRIED)]
     busy = [port for port in tried if not _is_free(port)]
     if len(busy) == len(tried):
         yield Finding(
@@ -132,7 +130,7 @@ def check_media_ports(bridge: Bridge) -> Iterator[Finding]:
         )
         return
     held = f", {len(busy)} in use now (calls, or another program)" if busy else ""
-    detail = f"{count} calls at most{held}"
+    detail = f"{len(ports)} calls at most{held}"
     if ipaddress.ip_address(bridge.told or "127.0.0.1").is_loopback:
         yield Finding(subject, "ok", detail)
         return
@@ -142,7 +140,7 @@ def check_media_ports(bridge: Bridge) -> Iterator[Finding]:
         detail,
         f"A firewall must let UDP {bridge.rtp_ports} and {bridge.port} (UDP and TCP) in, at best "
         f"from the provider's networks only: sudo ufw allow proto udp from NETWORK to any port "
-        f"{first}:{last}. Silence in one direction means that it does not.",
+        f"{bridge.rtp_ports.replace('-', ':')}. Silence in one direction means that it does not.",
     )
 
 
@@ -230,8 +228,8 @@ async def check_worker(url: str, agent_name: str) -> Finding:
             subject,
             "note",
             f"none at {url} ({one_line(str(error)) or type(error).__name__})",
-            "Without a worker callers hear silence. Start it (`make run`); one on another machine "
-            "cannot be seen from here.",
+            "Without a worker it rings, then callers are told busy. Start it (`make run`); one on "
+            "another machine cannot be seen from here.",
         )
     if registered != agent_name:
         return Finding(

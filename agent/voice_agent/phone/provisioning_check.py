@@ -15,6 +15,9 @@ from voice_agent.phone.trunk_reading import normalised
 from voice_agent.stack.diagnosis import Finding
 
 _TELEPHONE_CODECS = frozenset({"PCMU", "PCMA", "G722"})
+_UNANSWERED = "the caller hears it ring until they or their provider give up"
+"""livekit-sip rings, finds no rule and then drops the call without an answer, not even to a CANCEL.
+Source: livekit/sip v1.8.0, pkg/sip/inbound.go, `DispatchNoRuleDrop`."""
 _APPLY = "Correct trunks.yaml, then: parley phone apply trunks.yaml"
 
 
@@ -64,12 +67,12 @@ def _inbound_faults(trunk: sip.SIPInboundTrunkInfo, found: Provisioned) -> Itera
             yield f"allows {one_line(address)}, which is no network, or is most of the internet"
     rules = [rule for rule in found.rules if _applies(rule, trunk.sip_trunk_id)]
     if not rules:
-        yield "no rule says who answers, so calls are rejected"
+        yield f"no rule says who answers: {_UNANSWERED}"
     elif all(rule.numbers for rule in rules):
         answered = {normalised(number) for rule in rules for number in rule.numbers}
         silent = [number for number in trunk.numbers if normalised(number) not in answered]
         if silent:
-            yield f"no rule says who answers {', '.join(silent)}"
+            yield f"no rule says who answers {', '.join(silent)}: {_UNANSWERED}"
     yield from _codec_faults(trunk)
 
 
@@ -89,7 +92,7 @@ def _rule_faults(
         yield f"names a trunk that is gone ({', '.join(gone)})"
     agents = rule.room_config.agents
     if not agents:
-        yield "sends calls into a room without an agent: callers hear silence"
+        yield "sends calls into a room without an agent: it rings, then callers are told busy"
     for agent in agents:
         if agent.agent_name != agent_name:
             yield f"asks for agent {agent.agent_name!r}; ours is {agent_name!r} (PARLEY_AGENT_NAME)"

@@ -94,6 +94,9 @@ class InboundTrunk(_Trunk):
 
     allowed_addresses: tuple[Network, ...] = Field((), max_length=MAX_ADDRESSES)
     """IP addresses and networks that calls may come from."""
+    ringing_s: int = Field(20, ge=5, le=120)
+    """How long it may ring until an agent is there, seconds; then the call is refused as busy (SIP
+    486). An agent comes within a second or not at all, and livekit-sip's own limit is 180."""
 
     @model_validator(mode="after")
     def _closed(self) -> Self:

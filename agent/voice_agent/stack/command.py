@@ -134,12 +134,20 @@ async def _start_and_watch(
                 await wait()
             await group.start(program)
         await wait()
-        publish(home, plan.describe({r.name: r.pid for r in group.running}, os.getpid()))
+        _publish(home, plan, group)
         console.say(plan.language_model.describe())
         if plan.phone is not None:
             console.say(f"Telephone: sip:{plan.phone.address}")
         console.say(f"Ready: {plan.web_url}")
-        raise ended(await group.first_exit(), console.log_dir)
+        while (lost := await group.first_exit()).program.restarts:
+            console.say(f"{lost.name} has ended and is started again.")
+            await group.restart(lost)
+            _publish(home, plan, group)
+        raise ended(lost, console.log_dir)
+
+
+def _publish(home: Path, plan: StackPlan, group: ProcessGroup) -> None:
+    publish(home, plan.describe({r.name: r.pid for r in group.running}, os.getpid()))
 
 
 async def make_plan(

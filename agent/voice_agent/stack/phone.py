@@ -23,6 +23,9 @@ from voice_agent.stack.sip_server import sip_finder, write_sip_config
 
 REDIS_READY = re.compile(r"Ready to accept connections")
 """Source: redis 7.0, server.c, and valkey 8.1, server.c."""
+REDIS_RESTARTS = 5
+"""How often Redis is started again in the life of a stack: calls go on without it, and what it
+holds is on disk. One that ends more often needs a person."""
 SIP_READY = re.compile(r"sip signaling listening on.*tcp")
 """The last socket of signalling. Its health page would listen on every interface.
 Source: livekit-sip 1.8.0, pkg/sip/server.go, `startTCP`."""
@@ -54,6 +57,7 @@ class Phone:
             environment,
             ready_line=REDIS_READY,
             cleanup=self.redis.cleanup,
+            restarts=REDIS_RESTARTS,
         )
 
     def sip_program(self, environment: Mapping[str, str]) -> Program:
@@ -117,6 +121,8 @@ async def prepare_phone(
         listen=str(settings.sip_listen),
         address=str(told),
         rtp_ports=settings.sip_rtp_ports,
+        first_sound_s=settings.sip_first_sound_s,
+        sound_gone_s=settings.sip_sound_gone_s,
     )
     find_redis, find_sip = phone_finders(settings, home, environment, say)
     redis_program = await find_redis.find_or_provide(redis_config, home / DATA_FOLDER)

@@ -9,7 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -37,6 +37,7 @@ class Program:
         ready_line: a line it writes once it can be used; None: nothing to wait for.
         cleanup: command that removes what the program leaves behind when it is killed.
         after_others: start it only when those started before are ready.
+        restarts: how often it may be started again when it ends by itself.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Program:
     ready_line: re.Pattern[str] | None = None
     cleanup: Sequence[str] = ()
     after_others: bool = False
+    restarts: int = 0
 
 
 class LineSink(Protocol):
@@ -186,6 +188,19 @@ class ProcessGroup:
             for task in waits:
                 task.cancel()
         return waits[done.pop()]
+
+    async def restart(self, ended: RunningProgram) -> RunningProgram:
+        """Start a program again that has ended, in its place among the others.
+
+        Raises:
+            StackError: it cannot be executed.
+        """
+        await self._stop(ended)
+        place = self._running.index(ended)
+        del self._running[place]
+        running = await self.start(replace(ended.program, restarts=ended.program.restarts - 1))
+        self._running.insert(place, self._running.pop())
+        return running
 
     async def _end(self) -> None:
         for running in reversed(self._running):

@@ -9,6 +9,15 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from voice_agent.settings import OptionalText, ParleySettings
 
 
+def media_ports(rtp_ports: str) -> range:
+    """The ports of a range `FIRST-LAST` that can carry a call: livekit-sip takes the even ones.
+
+    Source: livekit/media-sdk at 966281e, rtp/listen.go, `ListenUDPEvenPortRange`.
+    """
+    first, last = (int(port) for port in rtp_ports.split("-"))
+    return range(first + first % 2, last + 1, 2)
+
+
 class RunSettings(ParleySettings):
     """Settings of `parley run`, which starts every process on one machine.
 
@@ -70,12 +79,20 @@ class RunSettings(ParleySettings):
     sip_port: int = Field(5080, ge=0, le=65535)
     """Phone: port of SIP signalling, UDP and TCP. Providers and firewalls expect 5060, which on a
     desk a softphone may have."""
-    sip_rtp_ports: str = "20000-20100"
-    """Phone: UDP ports of the sound, one a call. They listen on every interface."""
+    sip_rtp_ports: str = "20000-20063"
+    """Phone: UDP ports of the sound, two a call: half as many calls at once, those that ring among
+    them, and more are refused. They listen on every interface."""
     sip_listen: IPv4Address = IPv4Address("127.0.0.1")
     """Phone: IPv4 address that SIP signalling listens on."""
     sip_address: IPv4Address | None = None
     """Phone: IPv4 address that callers are told, behind NAT the public one. Empty: `sip_listen`."""
+    sip_first_sound_s: int = Field(15, ge=2, le=300)
+    """Phone: a call that was answered and brings no sound at all is ended after this, seconds: its
+    sound does not find the way to us. livekit-sip's own default is 30."""
+    sip_sound_gone_s: int = Field(60, ge=2, le=3600)
+    """Phone: a call whose sound has stopped is ended after this, seconds. A telephone on hold may
+    send nothing, and the agent itself lets a silent caller go within 50 s; livekit-sip's own
+    default is 15."""
     redis_port: int = Field(6399, ge=0, le=65535)
     """Phone: port of Redis; not the usual one, as Debian's package starts one there."""
     livekit_sip_bin: Path | None = None
@@ -94,9 +111,11 @@ class RunSettings(ParleySettings):
     def _range_of_ports(cls, value: str) -> str:
         first, dash, last = value.partition("-")
         if not (dash and first.isdecimal() and last.isdecimal()):
-            raise ValueError("Give the first and the last port: 20000-20100.")
+            raise ValueError("Give the first and the last port: 20000-20063.")
         if not 1024 <= int(first) <= int(last) <= 65535:
             raise ValueError("The ports lie between 1024 and 65535, the lower one first.")
+        if not media_ports(value):
+            raise ValueError("The sound takes even ports, and there is none among these.")
         return value
 
     @field_validator("sip_address", mode="before")

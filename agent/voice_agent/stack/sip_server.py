@@ -15,12 +15,6 @@ PINNED_VERSION = "1.8.0"
 """Newest release whose module is to be had from the Go proxy."""
 CONFIG_FILE = "sip.yaml"
 
-MEDIA_TIMEOUT_INITIAL_S = 15
-"""A call that was answered and brings no sound at all is ended after this, seconds: its media does
-not find the way to us. livekit-sip's own default is 30."""
-MEDIA_TIMEOUT_S = 30
-"""A call whose sound has stopped is ended after this, seconds. A telephone on hold may send nothing
-for a while; livekit-sip's own default is 15."""
 DRAINING_S = 5
 """How long a media port is kept from the next call, for packets of the last one, seconds.
 livekit-sip's own default of 30 would use up a small range of ports."""
@@ -67,6 +61,8 @@ def write_sip_config(
     listen: str,
     address: str,
     rtp_ports: str,
+    first_sound_s: int,
+    sound_gone_s: int,
 ) -> Path:
     """Write livekit-sip's configuration; it holds the secret, so only its owner may read it.
 
@@ -80,7 +76,9 @@ def write_sip_config(
         listen: IPv4 address that signalling listens on. The sockets of the sound listen on every
             interface, whatever this says.
         address: IPv4 address that callers are told, for signalling and sound.
-        rtp_ports: UDP ports of the sound, one a call: `FIRST-LAST`.
+        rtp_ports: UDP ports of the sound: `FIRST-LAST`.
+        first_sound_s: a call that brings no sound at all is ended after this, seconds.
+        sound_gone_s: a call whose sound has stopped is ended after this, seconds.
     """
     config = {
         "api_key": api_key,
@@ -94,8 +92,8 @@ def write_sip_config(
         "nat_1_to_1_ip": address,
         "use_external_ip": False,
         "rtp_port": rtp_ports,
-        "media_timeout_initial": f"{MEDIA_TIMEOUT_INITIAL_S}s",
-        "media_timeout": f"{MEDIA_TIMEOUT_S}s",
+        "media_timeout_initial": f"{first_sound_s}s",
+        "media_timeout": f"{sound_gone_s}s",
         "rtp_draining_idle_timeout": f"{DRAINING_S}s",
         # By default it refuses to dial above 90 % CPU: a busy minute of anything else on the
         # machine. Workers bound the number of calls.

@@ -13,6 +13,7 @@ LAYOUTS = {
     "built-in": ("compose.yaml",),
     "h100": ("compose.yaml", "compose.h100.yaml"),
     "a10-h100": ("compose.yaml", "compose.a10-h100.yaml"),
+    "phone": ("compose.yaml", "compose.phone.yaml"),
     "spare": ("compose.yaml", "compose.h100.yaml", "compose.spare.yaml"),
 }
 """What COMPOSE_FILE may name."""

@@ -55,7 +55,8 @@ async def test_livekit_sip_listens_on_loopback_and_asks_nobody_outside(
     config = yaml.safe_load(prepared.sip_config.read_text())
     assert config["listen_ip"] == config["nat_1_to_1_ip"] == "127.0.0.1"
     assert config["use_external_ip"] is False
-    assert config["rtp_port"] == "20000-20100"
+    assert config["rtp_port"] == "20000-20063"
+    assert (config["media_timeout_initial"], config["media_timeout"]) == ("15s", "60s")
     assert config["redis"] == {"address": "127.0.0.1:16399", "password": "a-password"}
     assert (config["api_key"], config["api_secret"]) == ("key", "s" * 32)
     assert config["logging"]["level"] == "info", "at debug it writes the digits it dials"
@@ -79,6 +80,7 @@ async def test_redis_is_local_asks_for_a_password_and_keeps_the_trunks(
     for line in ("bind 127.0.0.1", "port 16399", "requirepass a-password", "appendonly yes"):
         assert line in lines
     assert (machine.home / "redis").is_dir()
+    assert prepared.redis_program({}).restarts > 0, "calls outlive it, and its data is on disk"
     assert len(new_address(1).password) >= 32
     assert new_address(1).password != new_address(1).password
 

@@ -195,7 +195,8 @@ def test_wrong_settings_are_named_by_their_variable(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    "ports", ["", "20000", "20000-", "a-b", "20100-20000", "80-90", "60000-70000", "-1-5"]
+    "ports",
+    ["", "20000", "20000-", "a-b", "20100-20000", "80-90", "60000-70000", "-1-5", "20001-20001"],
 )
 def test_a_wrong_range_of_media_ports_is_refused(ports: str) -> None:
     with pytest.raises(ValidationError, match="port"):

@@ -88,6 +88,22 @@ async def test_what_a_dead_program_left_behind_is_swept_up() -> None:
     assert not still_running([child])
 
 
+async def test_a_program_that_ended_is_started_again_in_its_place() -> None:
+    lines = Lines()
+    async with ProcessGroup(lines, stop_timeout_s=10) as group:
+        first = await group.start(python("first", WAIT, restarts=1))
+        await group.start(python("second", WAIT))
+        assert {(await lines.queue.get())[0] for _ in range(2)} == {"first", "second"}
+        first.signal_group(signal.SIGKILL)
+        again = await group.restart(await group.first_exit())
+        assert await lines.queue.get() == ("first", "up")
+        assert [running.name for running in group.running] == ["first", "second"]
+        assert group.running[0] is again
+        assert again.pid != first.pid
+        assert again.program.restarts == 0
+    assert again.returncode == -signal.SIGTERM
+
+
 async def test_programs_end_when_the_block_is_cancelled() -> None:
     lines = Lines()
 

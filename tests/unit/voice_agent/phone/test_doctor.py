@@ -118,12 +118,26 @@ def test_the_running_bridge_is_asked_where_it_can_be_reached() -> None:
     assert (here.host, here.told) == ("127.0.0.1", "127.0.0.1")
 
 
-def test_media_ports_that_another_program_has() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as held:
+def held_even_port() -> socket.socket:
+    """A UDP socket with an even port, which is what livekit-sip takes."""
+    while True:
+        held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         held.bind(("", 0))
+        if held.getsockname()[1] % 2 == 0:
+            return held
+        held.close()
+
+
+def test_media_ports_that_another_program_has() -> None:
+    with held_even_port() as held:
         port = held.getsockname()[1]
-        (finding,) = check_media_ports(Bridge("127.0.0.1", 5080, "127.0.0.1", f"{port}-{port}"))
+        (finding,) = check_media_ports(Bridge("127.0.0.1", 5080, "127.0.0.1", f"{port}-{port + 1}"))
     assert (finding.status, finding.detail) == ("problem", "all in use")
+
+
+def test_a_call_takes_an_even_port_and_the_next() -> None:
+    (finding,) = check_media_ports(Bridge("127.0.0.1", 5080, "127.0.0.1", "20001-20064"))
+    assert finding.detail.startswith("32 calls at most")
 
 
 def test_a_firewall_is_told_of_where_others_may_call() -> None:
@@ -185,14 +199,14 @@ def test_addresses_alone_are_worth_a_note() -> None:
             Provisioned([trunk(allowed_addresses=["0.0.0.0/0"])], [], [rule()]),
             "allows 0.0.0.0/0, which is no network, or is most of the internet",
         ),
-        (Provisioned([trunk()], [], []), "no rule says who answers, so calls are rejected"),
+        (Provisioned([trunk()], [], []), "no rule says who answers: the caller hears it ring"),
         (
             Provisioned([trunk()], [], [rule(numbers=["+15550101"])]),
             "no rule says who answers +15550100",
         ),
         (Provisioned([], [], [rule(trunk_ids=["ST_9"])]), "names a trunk that is gone (ST_9)"),
         (Provisioned([], [], [rule(trunk_ids=[])]), "names no trunk, so it answers everybody"),
-        (Provisioned([], [], [rule(room_config=RoomConfiguration())]), "callers hear silence"),
+        (Provisioned([], [], [rule(room_config=RoomConfiguration())]), "callers are told busy"),
         (Provisioned([], [], [rule("{}")]), "metadata is not"),
         (Provisioned([], [], [rule("[" * 5000)]), "metadata is not"),
         (Provisioned([], [], [rule('{"persona": "nobody"}')]), "There is no persona"),

@@ -66,6 +66,12 @@ def test_only_what_differs_is_shown() -> None:
     ]
 
 
+def test_a_trunk_that_rings_as_long_as_livekit_sip_likes_is_mended() -> None:
+    current = as_stored()
+    current.inbound[0].ClearField("ringing_timeout")
+    assert lines(current=current) == ["~ inbound trunk main", "    rings: 180 s → 20 s"]
+
+
 def test_another_password_is_seen_and_not_shown() -> None:
     current = as_stored()
     current.inbound[1].auth_password = "older"
