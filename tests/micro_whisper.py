@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Final
 
 SETTINGS: Final = {
-    "PARLEY_STT_ENGINE": "whisper",
-    "PARLEY_STT_MODEL": str(Path(__file__).parent / "fixtures" / "micro_whisper" / "model"),
-    "PARLEY_STT_DEVICE": "cpu",
-    "PARLEY_STT_LANGUAGE": "en",
-    "PARLEY_STT_SHORTEST_WINDOW_S": "2",
+    "stt_engine": "whisper",
+    "stt_model": str(Path(__file__).parent / "fixtures" / "micro_whisper" / "model"),
+    "stt_device": "cpu",
+    "stt_language": "en",
+    "stt_shortest_window_s": "2",
 }
-"""With which a stack hears with it."""
+"""With which a server hears with it; without `PARLEY_`, in lower case."""

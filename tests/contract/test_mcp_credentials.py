@@ -1,6 +1,5 @@
 """A real MCP server behind a key: let in with the credential, out without it, and no word of it."""
 
-import importlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,27 +9,14 @@ from typing import Any
 import pytest
 
 from tests.contract.text_call import serving
+from tests.mcp_weather import SECRET, VARIABLE, weather_application, weather_persona
 from voice_agent.agents import connect_mcp
-from voice_agent.personas import read_persona
 from voice_agent.tools import mcp_tools
 from voice_agent.tools.mcp_tools import McpConnections, McpTool
 
 pytest.importorskip("mcp")
 
-VARIABLE = "PARLEY_MCP_WEATHER_TOKEN"
-SECRET = "s3cret-of-the-weather"
-PERSONA = """\
-name: house
-disclosure: I am a robot.
-greeting: Hello. I am a robot.
-instructions: You know the weather.
-mcp:
-  weather:
-    url: {url}
-    credential: {{variable: PARLEY_MCP_WEATHER_TOKEN, header: X-Api-Key}}
-    tools:
-      forecast: {{description: The weather of the coming days.}}
-"""
+CREDENTIAL = {"variable": VARIABLE, "header": "X-Api-Key"}
 
 
 class Locked:
@@ -57,14 +43,12 @@ class Locked:
 @asynccontextmanager
 async def connected(folder: Path) -> AsyncIterator[tuple[list[McpTool], Locked]]:
     """The tools that a call gets from a locked server, and the lock."""
-    module = importlib.reload(importlib.import_module("tests.fakes.mcp_server"))
-    locked = Locked(module.server.streamable_http_app())
+    locked = Locked(weather_application())
     async with serving(locked) as address:
-        path = folder / "house.yaml"
-        path.write_text(PERSONA.format(url=f"{address}/mcp"))
+        house = weather_persona(folder, {"url": f"{address}/mcp", "credential": CREDENTIAL})
         connections = McpConnections()
         try:
-            tools = await connect_mcp(read_persona(path), connections)
+            tools = await connect_mcp(house, connections)
             yield list(tools[None]), locked
         finally:
             await connections.aclose()

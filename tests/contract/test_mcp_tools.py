@@ -1,7 +1,6 @@
 """Tools of a real MCP server: only the allowed ones, bounded, by scope, and dispensable."""
 
 import asyncio
-import importlib
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -15,42 +14,26 @@ import pytest
 from livekit.agents import llm
 
 from tests.contract.text_call import TextCaller, serving
+from tests.mcp_weather import FORECAST, PROGRAM, weather_application, weather_persona
 from tests.unit.voice_agent.scripted_llm import Reply, ScriptedLLM, ToolCall
 from tests.unit.voice_agent.test_tools import FakeRun
 from voice_agent.agents import connect_mcp
-from voice_agent.personas import Persona, read_persona
+from voice_agent.personas import Persona
 from voice_agent.scopes import Scope
 from voice_agent.tools import mcp_tools
 from voice_agent.tools.mcp_tools import McpConnections
 
 pytest.importorskip("mcp")
 
-SERVER = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
-PERSONA = """\
-name: house
-disclosure: I am a robot.
-greeting: Hello. I am a robot.
-instructions: You know the weather.
-mcp:
-  weather:
-    {place}
-    tools:
-      forecast:
-        description: The weather of the coming days.
-      measured:
-        description: The weather now.
-        needs: [caller:verified]
-      raises:
-        description: Raises.
-      hangs:
-        description: Hangs.
-        timeout_s: 0.3
-      floods:
-        description: Floods.
-      missing:
-        description: The server has no such tool.
-tools: [verify_identity]
-"""
+TOOLS: dict[str, dict[str, Any]] = {
+    # The longest of them is what an answer of the server may take, the first one included.
+    "forecast": {**FORECAST["forecast"], "timeout_s": 30},
+    "measured": {"description": "The weather now.", "needs": ["caller:verified"]},
+    "raises": {"description": "Raises."},
+    "hangs": {"description": "Hangs.", "timeout_s": 0.3},
+    "floods": {"description": "Floods."},
+    "missing": {"description": "The server has no such tool."},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -59,30 +42,26 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_tools, "CONNECT_TIMEOUT_S", 60.0)
 
 
-def persona(folder: Path, place: str) -> Persona:
-    path = folder / "house.yaml"
-    path.write_text(PERSONA.format(place=place))
-    return read_persona(path)
+def persona(folder: Path, server: dict[str, Any]) -> Persona:
+    return weather_persona(folder, server, TOOLS, own_tools=["verify_identity"])
 
 
 @asynccontextmanager
-async def placed(transport: str) -> AsyncIterator[str]:
-    """The server at work; yields how a persona names its place."""
+async def placed(transport: str) -> AsyncIterator[dict[str, Any]]:
+    """The server at work; yields how a persona's file says where it is."""
     if transport == "stdio":
-        yield f"command: {json.dumps([sys.executable, str(SERVER)])}"
+        yield {"command": [sys.executable, str(PROGRAM)]}
         return
-    # a server object serves once
-    module = importlib.reload(importlib.import_module("tests.fakes.mcp_server"))
-    async with serving(module.server.streamable_http_app()) as address:
-        yield f"url: {address}/mcp"
+    async with serving(weather_application()) as address:
+        yield {"url": f"{address}/mcp"}
 
 
 @asynccontextmanager
 async def conversation(
     transport: str, folder: Path, *steps: Reply | list[Reply]
 ) -> AsyncIterator[TextCaller]:
-    async with placed(transport) as place:
-        house = persona(folder, place)
+    async with placed(transport) as server:
+        house = persona(folder, server)
         connections = McpConnections()
         tools = await connect_mcp(house, connections)
         caller = TextCaller(
@@ -158,22 +137,23 @@ async def test_a_tool_with_a_scope_waits_for_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "place",
+    "server",
     [
-        'url: "http://127.0.0.1:9/mcp"',
-        'command: ["/nowhere/at-all"]',
-        f'command: ["{sys.executable}", "-c", "raise SystemExit(1)"]',
-        f'command: ["{sys.executable}", "-c", "import time; time.sleep(60)"]',
+        {"url": "http://127.0.0.1:9/mcp"},
+        {"command": ["/nowhere/at-all"]},
+        {"command": [sys.executable, "-c", "raise SystemExit(1)"]},
+        {"command": [sys.executable, "-c", "import time; time.sleep(60)"]},
     ],
+    ids=["no port", "no program", "ends", "silent"],
 )
 async def test_a_server_that_is_not_there_costs_its_tools_and_not_the_call(
-    place: str,
+    server: dict[str, Any],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(mcp_tools, "CONNECT_TIMEOUT_S", 0.5)
-    house = persona(tmp_path, place)
+    house = persona(tmp_path, server)
     connections = McpConnections()
     tools = await asyncio.wait_for(connect_mcp(house, connections), 30)
     await asyncio.wait_for(connections.aclose(), 30)

@@ -1,4 +1,7 @@
-"""A whole call whose speech server and language server are stopped while it runs."""
+"""A whole call whose speech server and language server are stopped while it runs.
+
+The second speech server hears with another engine than the first: with Whisper.
+"""
 
 import asyncio
 import os
@@ -10,6 +13,7 @@ import httpx
 import pytest
 
 from bench.children import await_port, child, free_port
+from tests import micro_whisper
 from tests.e2e.test_call import CONVERSATION, bookings, call
 from tests.speech_server_process import speech_server_process
 from tests.stack import Stack, running_stack
@@ -39,7 +43,8 @@ async def test_a_call_goes_on_with_the_second_providers(tmp_path: Path) -> None:
     spare_model = ["env", f"PARLEY_LANGUAGE_PORT={port}", sys.executable, "-m", "language_server"]
     home = tmp_path / "home"
     home.mkdir()
-    with speech_server_process() as spare, child(spare_model) as process:
+    whisper = speech_server_process(**micro_whisper.SETTINGS)
+    with whisper as spare, child(spare_model) as process:
         await_port(port, process, "language server")
         with running_stack(
             home,
@@ -59,4 +64,7 @@ async def test_a_call_goes_on_with_the_second_providers(tmp_path: Path) -> None:
         assert all(turn["voice_to_voice_s"] is not None for turn in turns)
         heard = "\n".join(f"{turn['heard_by_agent']!r} -> {turn['reply']!r}" for turn in turns)
         assert ("Peter Miller", "15:30") in bookings(stack), heard
+        # one turn may suffer from a machine that is too busy to send every frame in time
+        misheard = [turn for turn in turns[2:] if turn["heard_by_agent"] != turn["said"]]
+        assert len(misheard) <= 1, heard
         assert await replies_spoken(spare.url) >= 3

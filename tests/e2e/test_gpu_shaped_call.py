@@ -63,13 +63,14 @@ def gpu_shaped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         "tts_memory_share": "0.1",
         "voice_python": str(PYTHON),
         **LIKELIEST,
+        **micro_whisper.SETTINGS,
         "personas_dir": str(personas),
         "web_allowed_personas": NAME,
         "llm_timeout_s": str(LONGEST_WAIT_S),
         "ready_timeout_s": str(START_TIMEOUT_S),
     }
     named = {f"PARLEY_{name.upper()}": value for name, value in settings.items()}
-    with running_stack(home, **named, **micro_whisper.SETTINGS) as stack:
+    with running_stack(home, **named) as stack:
         yield stack
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from tests.mcp_weather import SECRET, VARIABLE, weather_persona
 from voice_agent.mcp_credentials import (
     MAX_SECRET_CHARACTERS,
     CredentialError,
@@ -12,25 +13,11 @@ from voice_agent.mcp_credentials import (
     credential_faults,
     keeps_secrets,
 )
-from voice_agent.personas import Persona, PersonaError, read_persona
+from voice_agent.personas import Persona, PersonaError
 from voice_agent.tools import mcp_tools
 from voice_agent.tools.mcp_tools import McpConnections
 
-VARIABLE = "PARLEY_MCP_WEATHER_TOKEN"
-SECRET = "s3cret-of-the-weather"
-PERSONA = """\
-name: house
-disclosure: I am a robot.
-greeting: Hello. I am a robot.
-instructions: You know the weather.
-mcp:
-  weather:
-    url: {url}
-    credential: {credential}
-    tools:
-      forecast:
-        description: The weather of the coming days.
-"""
+CREDENTIAL = {"variable": VARIABLE}
 
 
 @pytest.fixture
@@ -47,11 +34,9 @@ def no_env_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def persona(
     folder: Path,
     url: str = "https://weather.example/mcp",
-    credential: str = f"{{variable: {VARIABLE}}}",
+    credential: object = CREDENTIAL,
 ) -> Persona:
-    path = folder / "house.yaml"
-    path.write_text(PERSONA.format(url=url, credential=credential))
-    return read_persona(path)
+    return weather_persona(folder, {"url": url, "credential": credential})
 
 
 @pytest.mark.parametrize(
@@ -154,11 +139,8 @@ def test_a_secret_in_the_file_is_no_credential(tmp_path: Path) -> None:
 
 
 def test_a_program_takes_no_credential(tmp_path: Path) -> None:
-    text = PERSONA.format(url="x", credential=f"{{variable: {VARIABLE}}}")
-    path = tmp_path / "house.yaml"
-    path.write_text(text.replace("url: x", "command: [weather]"))
     with pytest.raises(PersonaError, match="credential is for a server with a url"):
-        read_persona(path)
+        weather_persona(tmp_path, {"command": ["weather"], "credential": CREDENTIAL})
 
 
 def test_faults_name_the_server_and_the_variable(
