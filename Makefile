@@ -155,6 +155,11 @@ bench-llm: $(VENV)/.dev $(VLLM)/.installed ## When a language model's first toke
 bench-call: $(VENV)/.dev voice ## Whole calls at the caller's ear, LiveKit's stock wiring beside (two minutes)
 	$(BIN)/parley bench call --quick
 
+.PHONY: bench-phone
+bench-phone: test-tools voice ## Telephone calls beside the browser's, in a network of their own (two minutes)
+	@PARLEY_PHONE=1 $(BIN)/parley setup
+	$(BIN)/parley bench phone --quick
+
 .PHONY: clean
 clean: ## Remove what was built; keeps .parley, where the appointments and keys are
 	rm -rf $(VENV) $(PIPECAT) $(VLLM) build dist web/node_modules $(dir $(PAGE)) tests/artifacts

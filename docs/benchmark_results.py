@@ -251,6 +251,70 @@ def _load(result: Result) -> list[str]:
     return [_table(columns, rows)]
 
 
+def _phone(result: Result) -> list[str]:
+    summary = result["summary"]
+    paths = [
+        [
+            path, summary[f"{prefix}turns"], _ms(summary[f"{prefix}voice_to_voice_p50_s"]),
+            _ms(summary[f"{prefix}voice_to_voice_p95_s"]), summary[f"{prefix}cut_off"],
+            _percent(summary[f"{prefix}word_error_rate"]),
+            _percent(summary[f"{prefix}all_turns_word_error_rate"]),
+        ]
+        for path, prefix in (("telephone", ""), ("browser", "browser_"))
+    ]  # fmt: skip
+    left = ("rooms", "processes", "files", "ports")
+    series = [
+        [
+            name, summary[key], summary[f"{key}_failed"], _ms(summary[f"{key}_setup_p50_s"]),
+            _ms(summary[f"{key}_setup_p95_s"]), summary[f"{key}_rtp_packets"],
+            summary[f"{key}_lost_rtp_packets"], *(summary[f"{key}_left_{what}"] for what in left),
+        ]
+        for name, key in (("one after another", "calls_in_a_row"), ("at once", "calls_at_once"))
+        if summary[key] is not None
+    ]  # fmt: skip
+    columns = ("path", "turns", "voice to voice p50, ms", "p95", "cut off",
+               "word errors, conversation, %", "all turns, %")  # fmt: skip
+    return [
+        _table(columns, paths),
+        f"Telephone less browser: {_ms(summary['difference_p50_s'])} ms between the medians, "
+        f"{_ms(summary['difference_of_pairs_p50_s'])} ms in the median pair of the same words; "
+        f"{_points(summary['word_error_points'])} points of word error over {summary['words']} "
+        f"words of the conversation, {_points(summary['all_turns_word_error_points'])} over all "
+        f"{summary['all_turns_words']}. From the invitation to its acceptance, p50 / p95 of "
+        f"{summary['setup_calls']} calls that had the stack to themselves: "
+        f"{_ms(summary['answer_p50_s'])} / {_ms(summary['answer_p95_s'])} ms, to the agent's first "
+        f"sound {_ms(summary['setup_p50_s'])} / {_ms(summary['setup_p95_s'])} ms.",
+        _table(
+            ("calls", "number", "failed", "to the first sound p50, ms", "p95", "packets", "lost",
+             *(f"{what} left" for what in left)),
+            series,
+        ),
+        "More and more calls at once, each of which hears a long answer:",
+        _table(
+            ("calls at once", "clean", "voice to voice p50, ms", "failed", "packets lost",
+             "gaps and garbled places", "late sound"),
+            [_phone_step(step) for step in result["ladder"]],
+        ),
+    ]  # fmt: skip
+
+
+def _phone_step(step: Mapping[str, Any]) -> list[object]:
+    heard = step["heard"]
+    waits_s = [one["voice_to_voice_s"] for one in heard if one["voice_to_voice_s"] is not None]
+    return [
+        step["calls"], "yes" if step["clean"] else "no",
+        _ms(_nearest_rank(waits_s, 0.5)) if waits_s else "",
+        sum(bool(one["call"]["failure"]) for one in heard),
+        sum(one["call"]["lost"] for one in heard),
+        sum(len(one["glitches"]) for one in heard),
+        sum(len(one["late_gaps_s"]) for one in heard),
+    ]  # fmt: skip
+
+
+def _points(difference: float | None) -> str:
+    return "unknown" if difference is None else f"{difference:.1f}"
+
+
 RENDERERS: Mapping[str, Callable[[Result], list[str]]] = {
     "soak": _soak,
     "stt-cpu": _stt,
@@ -260,5 +324,6 @@ RENDERERS: Mapping[str, Callable[[Result], list[str]]] = {
     "fallback-cpu": _fallback,
     "call-cpu": _call,
     "call-load": _load,
+    "phone-cpu": _phone,
 }
 """By the name of the file in bench/results, without its ending."""

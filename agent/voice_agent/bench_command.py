@@ -14,6 +14,7 @@ _BENCHMARKS = {
     "tts": "bench.tts.command",
     "llm": "bench.llm.command",
     "call": "bench.call.command",
+    "phone": "bench.phone.command",
     "turns": "bench.turns.command",
 }
 """Subcommand → module of the checkout that holds the function of the same name."""

@@ -30,9 +30,9 @@ _MOST_CALLS: Final = 32
 _CAPACITY_STREAMS: Final = 64
 """More than the bench's callers: admission is not what is measured."""
 _TICKET_TTL: Final = timedelta(minutes=5)
-_SHORT_PERSONA: Final = "bench_short"
-_LONG_PERSONA: Final = "bench_long"
-_INSTRUCTIONS: Final = {_SHORT_PERSONA: SHORT_INSTRUCTIONS, _LONG_PERSONA: LONG_INSTRUCTIONS}
+SHORT_PERSONA: Final = "bench_short"
+LONG_PERSONA: Final = "bench_long"
+_INSTRUCTIONS: Final = {SHORT_PERSONA: SHORT_INSTRUCTIONS, LONG_PERSONA: LONG_INSTRUCTIONS}
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CallStack:
             wiring: who answers.
             long_answers: whether the answers last long enough to be interrupted.
         """
-        persona = _LONG_PERSONA if long_answers else _SHORT_PERSONA
+        persona = LONG_PERSONA if long_answers else SHORT_PERSONA
         told = (
             {"instructions": _INSTRUCTIONS[persona], "greeting": GREETING}
             if wiring is STOCK
@@ -154,7 +154,7 @@ def _stock_worker(up: Stack, wiring: Wiring) -> AbstractContextManager[object]:
 
 def _settings(personas: Path) -> dict[str, str]:
     return {
-        "PARLEY_PERSONA": _SHORT_PERSONA,
+        "PARLEY_PERSONA": SHORT_PERSONA,
         "PARLEY_PERSONAS_DIR": str(personas),
         "PARLEY_WORKER_MAX_CALLS": str(_MOST_CALLS),
         "PARLEY_STT_CAPACITY_STREAMS": str(_CAPACITY_STREAMS),
