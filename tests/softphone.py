@@ -66,6 +66,8 @@ class Softphone:
         self._changed = asyncio.Condition()
         self._reading = asyncio.create_task(self._read(reader))
         self._files = 0
+        self._recording = 0
+        """Which recording is of the call that counts."""
 
     async def dial(self, uri: str) -> None:
         """Call somebody; returns once the call is answered.
@@ -131,7 +133,7 @@ class Softphone:
         moved = await self._until_event(
             lambda event: event["type"] == "CALL_ESTABLISHED" and event["id"] != self._call_id
         )
-        self._call_id = moved["id"]
+        self._call_id, self._recording = moved["id"], -1
         return str(told["param"])
 
     async def hold(self) -> None:
@@ -187,13 +189,13 @@ class Softphone:
         write_wav(path, np.concatenate((pcm, silence(_LINE_NOISE_S, RATE_HZ))))
         return path
 
-    def _recorded(self, side: str, number: int = -1) -> Pcm16:
-        """What is in a recording so far, the newest one: `dec` is heard, `enc` is said."""
+    def _recorded(self, side: str, number: int | None = None) -> Pcm16:
+        """What is in a recording so far: `dec` is heard, `enc` is said."""
         paths = sorted(self._folder.glob(f"dump-*-{side}.wav"))
         if not paths:
             return np.empty(0, np.int16)
         # The header is written when the file is closed.
-        body = paths[number].read_bytes()[_WAV_HEADER_BYTES:]
+        body = paths[self._recording if number is None else number].read_bytes()[_WAV_HEADER_BYTES:]
         return np.frombuffer(body[: len(body) // 2 * 2], "<i2")
 
     async def _until(self, condition: Callable[[], bool]) -> None:
@@ -328,6 +330,12 @@ def write_wav(path: Path, pcm: Pcm16) -> None:
 def is_silence(pcm: Pcm16) -> bool:
     """Whether nothing is audible."""
     return _last_audible(pcm) < 0
+
+
+def sound_of(pcm: Pcm16) -> Pcm16:
+    """What lies between the silences before and after: a recogniser stumbles over long ones."""
+    audible = np.flatnonzero(np.abs(pcm.astype(np.int32)) > AUDIBLE)
+    return pcm[audible[0] : audible[-1] + 1] if audible.size else pcm[:0]
 
 
 def _last_audible(pcm: Pcm16) -> int:

@@ -51,6 +51,15 @@ def has_answered(participant: rtc.RemoteParticipant) -> bool:
     return participant.attributes.get(_STATUS) == "active"
 
 
+def has_hung_up(participant: rtc.RemoteParticipant) -> bool:
+    """Whether a telephone is off the line, although its participant may be there for long.
+
+    livekit-sip says so before it leaves; where its leaving is lost, livekit-server waits 20 s for
+    it to come back.
+    """
+    return participant.attributes.get(_STATUS) == "hangup"
+
+
 def phone_caller(participant: rtc.RemoteParticipant) -> PhoneCaller | None:
     """What the network says about a participant; None where that is no telephone."""
     if not is_phone(participant):

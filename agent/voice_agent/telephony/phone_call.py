@@ -13,7 +13,7 @@ from livekit.agents import AgentSession, JobContext
 from livekit.protocol.sip import ListSIPOutboundTrunkRequest
 
 from voice_agent.telephony.call_outcome import DO_NOT_CALL, OUTCOME_ATTRIBUTE
-from voice_agent.telephony.caller import PhoneCaller
+from voice_agent.telephony.caller import PhoneCaller, has_hung_up
 from voice_agent.telephony.card_capture import CaptureFailed, CardCapture, StoredCard
 from voice_agent.telephony.hold import Hold
 from voice_agent.telephony.key_input import KeyInput
@@ -75,6 +75,8 @@ class PhoneCall:
         self._joined_with: str | None = None
         self._screening: Screening | None = None
         self._transfers = 0
+        self._over = False
+        """Whether `on_over` has been told."""
 
     @property
     def is_waiting(self) -> bool:
@@ -101,6 +103,7 @@ class PhoneCall:
         self._keys.close()
         self._input.drop()
         self._room.off("participant_disconnected", self._on_left)
+        self._room.off("participant_attributes_changed", self._on_attributes)
         if self._screening is not None:
             await self._screening.aclose()
         working = self._working
@@ -212,6 +215,7 @@ class PhoneCall:
         words = f"{redact(summary)} {self._spec.offer_words}".strip()
         await warm.run(destination, trunk_id, words, voice)
         self._room.on("participant_disconnected", self._on_left)
+        self._room.on("participant_attributes_changed", self._on_attributes)
         if warm.person not in self._room.remote_participants:
             raise TransferFailed("no answer")  # gone in the moment of joining
         self._joined_with = warm.person
@@ -244,5 +248,10 @@ class PhoneCall:
             self._input.press(key)
 
     def _on_left(self, participant: rtc.RemoteParticipant) -> None:
-        if participant.identity in (self._joined_with, self.caller.identity):
+        if not self._over and participant.identity in (self._joined_with, self.caller.identity):
+            self._over = True
             self._on_over()
+
+    def _on_attributes(self, _: dict[str, str], participant: rtc.RemoteParticipant) -> None:
+        if has_hung_up(participant):
+            self._on_left(participant)

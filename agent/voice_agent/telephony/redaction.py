@@ -1,8 +1,11 @@
 """Takes card numbers and verification codes out of text, spoken or written, in English.
 
 A number counts as a card's when its brand, its length and its check digit say so; of other digits
-of that length one in ten passes the check digit, and is taken out as well. Deterministic, and cheap
-on text without digits, so that it can run on every turn and on every log line.
+of that length one in ten passes the check digit, and is taken out as well. Recognisers drop and
+double digits: in what was heard, a long number that begins like a card's is taken out whatever its
+check digit.
+Deterministic, and cheap on text without digits, so that it can run on every turn and on every log
+line.
 """
 
 import logging
@@ -11,7 +14,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from voice_agent.telephony.card_number import MAX_LENGTH, MIN_LENGTH, is_card_number
+from voice_agent.telephony.card_number import (
+    MAX_LENGTH,
+    MIN_LENGTH,
+    brand_of,
+    is_card_number,
+)
 from voice_agent.telephony.spoken_digits import Digits, digit_runs
 
 CARD: Final = "[card number]"
@@ -19,6 +27,10 @@ CODE: Final = "[security code]"
 
 MAX_TEXT: Final = 20_000
 """Longest text that is searched; the rest of a longer one is dropped, since it was not."""
+
+MISHEARD_LENGTH: Final = 14
+"""Digits from which a number that begins like a card's counts as one that was misheard: one less
+than the shortest card of today. Telephone numbers with their country code have up to 13."""
 
 _JOINT: Final = "\n"
 """Between texts that are searched as one; no word holds it."""
@@ -33,15 +45,20 @@ _CODE_WITHIN: Final = 60
 """Characters after that in which the code itself is looked for."""
 
 
-def redact(text: str) -> str:
-    """The text without card numbers and verification codes."""
-    return redact_all([text])[0]
+def redact(text: str, *, heard: bool = False) -> str:
+    """The text without card numbers and verification codes.
+
+    Args:
+        text: What was said, keyed in or written.
+        heard: Whether a recogniser has heard it, and so may have got digits wrong.
+    """
+    return redact_all([text], heard=heard)[0]
 
 
-def redact_all(texts: Sequence[str]) -> list[str]:
+def redact_all(texts: Sequence[str], *, heard: bool = False) -> list[str]:
     """Several texts of one speaker, in order: a number that began in one may end in the next."""
     whole = _JOINT.join(text[:MAX_TEXT] for text in texts)
-    spans = [*_card_spans(whole), *_code_spans(whole)]
+    spans = [*_card_spans(whole, heard), *_code_spans(whole)]
     if not spans:
         return [text[:MAX_TEXT] for text in texts]
     starts = [0, *accumulate(len(text[:MAX_TEXT]) + len(_JOINT) for text in texts)]
@@ -62,12 +79,12 @@ class RedactingFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record; every record passes."""
         message = record.getMessage()
-        redacted = redact(message)
+        redacted = redact(message, heard=True)
         if redacted != message:
             record.msg, record.args = redacted, None
         for name, value in record.__dict__.items():
             if isinstance(value, str) and name not in {"msg", "message", "name", "pathname"}:
-                record.__dict__[name] = redact(value)
+                record.__dict__[name] = redact(value, heard=True)
         return True
 
 
@@ -79,7 +96,7 @@ def redact_framework_logs() -> None:
     logging.getLogger("livekit.agents").addFilter(_FILTER)
 
 
-def _card_spans(text: str) -> list[tuple[int, int, str]]:
+def _card_spans(text: str, heard: bool) -> list[tuple[int, int, str]]:
     spans = []
     for run in digit_runs(text):
         digits = "".join(said.value for said in run)
@@ -87,14 +104,15 @@ def _card_spans(text: str) -> list[tuple[int, int, str]]:
             continue
         # which piece of the text says each digit
         owners = [said for said in run for _ in said.value]
-        first = 0
+        first, begins = 0, True
         while first <= len(digits) - MIN_LENGTH:
             length = _card_length(digits, first)
+            if heard and begins and not length and _is_misheard(digits[first:]):
+                length = len(digits) - first
             if length:
                 spans.append((owners[first].start, owners[first + length - 1].end, CARD))
-                first += length
-            else:
-                first += 1
+            begins = bool(length)
+            first += length or 1
     return spans
 
 
@@ -104,6 +122,11 @@ def _card_length(digits: str, first: int) -> int:
         if is_card_number(digits[first : first + length].encode()):
             return length
     return 0
+
+
+def _is_misheard(digits: str) -> bool:
+    """Whether this was a card number before a recogniser had it, as far as can be said."""
+    return len(digits) >= MISHEARD_LENGTH and brand_of(digits.encode()) is not None
 
 
 def _code_spans(text: str) -> list[tuple[int, int, str]]:

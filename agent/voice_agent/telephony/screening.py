@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from livekit import rtc
 from livekit.agents import AgentSession
@@ -10,6 +11,10 @@ from livekit.agents import AgentSession
 from voice_agent.telephony.answer import Answer
 from voice_agent.telephony.answer_watch import AnswerWatch
 from voice_agent.telephony.call_outcome import OUTCOME_ATTRIBUTE, VOICEMAIL
+
+SEEN_S: Final = 1.5
+"""How long the outcome stands in the room before we hang up, seconds: whoever has placed the call
+looks twice a second. Source: phone/dialling.py, POLL_S."""
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +78,9 @@ class Screening:
     async def _leave_message(self) -> None:
         self.is_open = True
         await self._room.local_participant.set_attributes({OUTCOME_ATTRIBUTE: VOICEMAIL})
-        if self._message is not None:
+        if self._message is None:
+            await asyncio.sleep(SEEN_S)
+        else:
             await self._watch.recording()
             await self._session.say(self._message, allow_interruptions=False)
         self._on_over()

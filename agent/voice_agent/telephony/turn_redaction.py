@@ -4,7 +4,7 @@ from typing import Final
 
 from livekit.agents import llm
 
-from voice_agent.telephony.redaction import redact_all
+from voice_agent.telephony.redaction import redact, redact_all
 
 LOOK_BACK: Final = 4
 """Earlier turns of the caller in which a number may have begun."""
@@ -24,6 +24,8 @@ def redact_turn(context: llm.ChatContext, message: llm.ChatMessage) -> None:
     ][-LOOK_BACK:]
     turns = [*before, message]
     said = [turn.text_content or "" for turn in turns]
-    for turn, text, redacted in zip(turns, said, redact_all(said), strict=True):
+    # what was misheard, in this turn alone: in two turns a caller says two numbers
+    redacted_turns = redact_all([*said[:-1], redact(said[-1], heard=True)])
+    for turn, text, redacted in zip(turns, said, redacted_turns, strict=True):
         if redacted != text:
             turn.content = [redacted]

@@ -14,6 +14,7 @@ from google.protobuf.duration_pb2 import Duration
 from livekit import api, rtc
 from livekit.agents import APIError, tts
 
+from voice_agent.telephony.caller import has_hung_up
 from voice_agent.telephony.consult import Consult
 from voice_agent.telephony.key_line import KeyLine
 from voice_agent.telephony.phone_spec import TransferSpec
@@ -68,6 +69,7 @@ class WarmTransfer:
         consult = Consult(self._livekit.room, self._room, self._caller, self.person)
         joined = False
         self._room.on("participant_disconnected", self._on_left)
+        self._room.on("participant_attributes_changed", self._on_attributes)
         try:
             async with consult:
                 await self._call(destination, trunk_id, consult)
@@ -81,6 +83,7 @@ class WarmTransfer:
             raise TransferFailed("failed") from None
         finally:
             self._room.off("participant_disconnected", self._on_left)
+            self._room.off("participant_attributes_changed", self._on_attributes)
             if not joined:
                 await self._send_away()
 
@@ -95,22 +98,8 @@ class WarmTransfer:
             wait_until_answered=True,
             ringing_timeout=Duration(seconds=round(destination.ringing_s)),
         )
-        apart: set[asyncio.Task[None]] = set()
-
-        def keep_apart(_: object, participant: rtc.RemoteParticipant) -> None:
-            if participant.identity == self.person:
-                apart.add(asyncio.create_task(consult.keep_apart()))
-
-        # their track is there while it rings, long before anybody speaks into it
-        self._room.on("track_published", keep_apart)
-        try:
-            await self._livekit.sip.create_sip_participant(request)
-            await asyncio.gather(*apart)
-            await consult.keep_apart()
-        finally:
-            self._room.off("track_published", keep_apart)
-            for task in apart:
-                task.cancel()
+        await self._livekit.sip.create_sip_participant(request)
+        await consult.keep_apart()
 
     async def _offer(self, consult: Consult, words: str, voice: tts.TTS) -> None:
         pressed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -167,3 +156,7 @@ class WarmTransfer:
     def _on_left(self, participant: rtc.RemoteParticipant) -> None:
         if participant.identity == self.person:
             self._gone.set()
+
+    def _on_attributes(self, _: dict[str, str], participant: rtc.RemoteParticipant) -> None:
+        if has_hung_up(participant):
+            self._on_left(participant)

@@ -89,6 +89,12 @@ class Room(rtc.EventEmitter[Any]):
         for publication in who.track_publications.values():
             self.emit("track_published", publication, who)
 
+    def hang_up(self, identity: str) -> None:
+        """The telephone is off the line; its participant stays for a while."""
+        who = self.remote_participants[identity]
+        who.attributes["sip.callStatus"] = "hangup"
+        self.emit("participant_attributes_changed", dict(who.attributes), who)
+
     def leave(self, identity: str) -> None:
         self.emit("participant_disconnected", self.remote_participants.pop(identity))
 

@@ -150,8 +150,10 @@ async def test_a_person_is_told_the_summary_without_card_numbers(
     assert words == f"Peter pays with [card number]. {SPEC.offer_words}"
 
 
+@pytest.mark.parametrize("how", ["leave", "hang_up"])
+@pytest.mark.parametrize("who", ["person_1", "caller"])
 async def test_after_a_warm_transfer_the_agent_is_deaf_and_hangs_up_with_either(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, who: str, how: str
 ) -> None:
     monkeypatch.setattr(phone_call, "WarmTransfer", FakeWarm)
     bench.room.join(participant("person_1"))
@@ -161,7 +163,7 @@ async def test_after_a_warm_transfer_the_agent_is_deaf_and_hangs_up_with_either(
     assert bench.phone.is_waiting
     bench.room.press("1#")
     assert bench.texts == []
-    bench.room.leave("person_1")
+    getattr(bench.room, how)(who)
     await asyncio.wait_for(bench.over.wait(), 5)
 
 

@@ -73,19 +73,35 @@ def test_a_card_said_in_an_untidy_way_is_taken_out(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "heard",
+    [
+        "My card is 4000 0000 0566 5566 5566",
+        "My card is 40000056655665556",
+        "My card is 5105 1051 0510 510.",
+        "My card is four one one one, one one one one, one one one one, one one one two",
+    ],
+)
+def test_a_card_whose_digits_were_misheard_is_taken_out(heard: str) -> None:
+    assert digits(redact(heard, heard=True)) == []
+    assert redact(heard) == heard
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "My customer number is four zero zero one two three.",
         "Call me on +44 20 7946 0000.",
         "On 24 November 2026 at 15:30, for Peter Miller.",
         "The balance is 1,084 pounds 50.",
-        "It was 4111 1111 1111 1112.",
+        "It was 0111 1111 1111 1112.",
+        "Call me on plus 49 1512 3456 789, or on 49 30 1234 5678.",
         "One moment, I have one more question, two in fact.",
         "",
     ],
 )
 def test_what_is_no_card_stays(text: str) -> None:
     assert redact(text) == text
+    assert redact(text, heard=True) == text
 
 
 @pytest.mark.parametrize(
@@ -121,14 +137,16 @@ def test_an_endless_text_is_cut() -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_redacted_and_redacting_again_changes_nothing(text: str) -> None:
-    once = redact(text)
-    assert redact(once) == once
+    for heard in (False, True):
+        once = redact(text, heard=heard)
+        assert redact(once, heard=heard) == once
 
 
 @given(st.lists(st.sampled_from([*WORDS, "4111", "double", "um", "Peter", ",", "."]), max_size=60))
 def test_no_card_is_left(words: list[str]) -> None:
-    text = redact(" ".join(words))
-    assert redact(text) == text
+    for heard in (False, True):
+        text = redact(" ".join(words), heard=heard)
+        assert redact(text, heard=heard) == text
 
 
 def test_a_log_holds_no_card() -> None:

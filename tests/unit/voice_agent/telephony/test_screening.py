@@ -9,7 +9,7 @@ from livekit.agents import UserInputTranscribedEvent, UserStateChangedEvent
 
 from tests.unit.voice_agent.telephony.rooms import Room, Session, participant
 from tests.unit.voice_agent.telephony.test_beep import silence, tone
-from voice_agent.telephony import answer, answer_watch
+from voice_agent.telephony import answer, answer_watch, screening
 from voice_agent.telephony.call_outcome import OUTCOME_ATTRIBUTE
 from voice_agent.telephony.screening import Screening
 
@@ -111,7 +111,10 @@ async def test_a_machine_gets_the_message_after_its_beep(bench: Bench) -> None:
     assert bench.room.local_participant.attributes == {OUTCOME_ATTRIBUTE: "voicemail"}
 
 
-async def test_without_a_message_we_hang_up_at_once(line: Line) -> None:
+async def test_without_a_message_we_hang_up_once_the_outcome_could_be_seen(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screening, "SEEN_S", 0.0)
     bench = Bench(line, message=None)
     deciding = await begin(bench)
     bench.says("Leave a message after the tone.")

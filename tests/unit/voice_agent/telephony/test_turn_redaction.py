@@ -40,3 +40,18 @@ def test_what_is_no_card_is_left_as_it_is() -> None:
     redact_turn(context, message)
     assert message.content is before
     assert texts(context) == ["Hello"]
+
+
+def test_a_number_that_was_misheard() -> None:
+    context, message = conversation(("user", "It is 4111 1111 1111 1112."))
+    redact_turn(context, message)
+    assert message.text_content == f"It is {CARD}."
+
+
+def test_two_numbers_in_two_turns_stay() -> None:
+    context, message = conversation(
+        ("user", "keys: 41000000000001"), ("user", "400123"), ("user", "020 7946 0000")
+    )
+    redact_turn(context, message)
+    assert texts(context) == ["keys: 41000000000001", "400123"]
+    assert message.text_content == "020 7946 0000"

@@ -135,6 +135,47 @@ async def test_until_then_neither_hears_the_other(bench: Bench) -> None:
     }
 
 
+async def test_a_track_that_comes_after_the_answer_is_kept_from_the_caller(bench: Bench) -> None:
+    person = participant(bench.warm.person)
+    tracks, person.track_publications = person.track_publications, {}
+    parted = asyncio.Event()
+
+    async def answer(_: Any) -> None:
+        bench.room.join(person)
+
+    async def part(request: Any) -> None:
+        if request.track_sids == list(tracks):
+            parted.set()
+
+    def come() -> None:
+        person.track_publications.update(tracks)
+        bench.room.emit("track_published", tracks, person)
+
+    bench.livekit.on_dial, bench.livekit.on_subscriptions = answer, part
+    bench.voice.on_spoken = come
+    with pytest.raises(TransferFailed, match="no answer"):
+        await bench.run()
+    assert parted.is_set()
+    assert heard_by(bench) == {"caller": False, bench.warm.person: False}
+
+
+async def test_they_are_parted_again_in_case_a_telephone_subscribes_late(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consult, "AGAIN_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(warm_transfer, "ANSWER_S", 60.0)
+    often = 2 * len(consult.AGAIN_S)
+
+    async def part(_: Any) -> None:
+        if len(bench.livekit.of("subscriptions")) == often:
+            bench.press("1")()
+
+    bench.livekit.on_subscriptions = part
+    await bench.run()
+    told = bench.livekit.of("subscriptions")
+    assert [request.subscribe for request in told] == [False] * (len(told) - 2) + [True] * 2
+
+
 async def test_all_may_hear_all_afterwards(bench: Bench) -> None:
     bench.voice.on_spoken = bench.press("1")
     await bench.run()
@@ -174,6 +215,16 @@ async def test_a_person_who_hangs_up_while_asked_has_declined(bench: Bench) -> N
     bench.voice.on_spoken = lambda: bench.room.leave(bench.warm.person)
     with pytest.raises(TransferFailed, match="no answer"):
         await bench.run()
+
+
+async def test_a_person_who_hangs_up_is_noticed_before_the_server_does(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm_transfer, "ANSWER_S", 60.0)
+    bench.voice.on_spoken = lambda: bench.room.hang_up(bench.warm.person)
+    with pytest.raises(TransferFailed, match="no answer"):
+        await bench.run()
+    assert bench.gone
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,143 @@
+"""A caller is put through to somebody else: cold by the caller's own carrier, warm by the agent.
+
+In a network of its own: `python -m tests.phone_network`.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.heard import share_heard, words_heard
+from tests.phone_desk import COLLEAGUE, FAILED_WORDS, Desk
+from tests.scripted_model import TOOL_RESULT, Script, ToolCall
+from tests.sip_telephone import RINGS_ON, sip_telephone
+from tests.softphone import AUDIBLE, RATE_HZ, Pcm16, Softphone, is_silence, sound_of
+
+pytestmark = pytest.mark.timeout(240)  # the first test of a session starts the stack as well
+
+SUMMARY = "Peter would like to buy a green bicycle."
+GOES_ON = "Shall we call you back?"
+SCRIPT: Script = {
+    "keys: 7": ToolCall("transfer_call", {"destination": "accounts"}),
+    "keys: 8": ToolCall("transfer_call", {"destination": "sales", "summary": SUMMARY}),
+    TOOL_RESULT: GOES_ON,
+}
+COLD, WARM = "7#", "8#"
+DEAD_AIR_S = 1.0
+"""Longest silence that a caller may hear meanwhile."""
+
+TONE_HZ = 1200.0
+"""None of the hold music's notes is near it."""
+TONE_S = 0.5
+TONE_LEVEL = 8000
+_WINDOW_S = 0.1
+
+
+def tone() -> Pcm16:
+    """What one side sends so that it can be told apart from whatever else is heard."""
+    seconds = np.arange(round(TONE_S * RATE_HZ)) / RATE_HZ
+    return (TONE_LEVEL * np.sin(2 * np.pi * TONE_HZ * seconds)).astype(np.int16)
+
+
+def holds_tone(heard: Pcm16) -> bool:
+    """Whether the tone is in it, at half its level or more."""
+    size = round(_WINDOW_S * RATE_HZ)
+    carrier = np.exp(-2j * np.pi * TONE_HZ * np.arange(size) / RATE_HZ)
+    windows = heard[: heard.size // size * size].reshape(-1, size)
+    return bool(np.any(np.abs(windows @ carrier) * 2 / size > TONE_LEVEL / 2))
+
+
+def longest_silence_s(heard: Pcm16) -> float:
+    """Longest stretch between two sounds, seconds."""
+    audible = np.flatnonzero(np.abs(heard.astype(np.int32)) > AUDIBLE)
+    return float(np.diff(audible).max()) / RATE_HZ
+
+
+async def hears(listener: Softphone, speaker: Softphone) -> bool:
+    """Whether one hears what the other sends."""
+    due = listener.heard().size
+    await speaker.say(tone())
+    await listener.until_audible(due)
+    await listener.until_silent()
+    return holds_tone(listener.heard()[due:])
+
+
+def test_silence_and_the_tone_are_told_apart_from_sound() -> None:
+    quiet = np.zeros(RATE_HZ // 2, np.int16)
+    assert longest_silence_s(np.concatenate((tone(), quiet, tone(), quiet))) > 0.5
+    assert longest_silence_s(tone()) < 0.01
+    assert holds_tone(np.concatenate((quiet, tone())))
+    other = np.sin(2 * np.pi * 784 * np.arange(RATE_HZ) / RATE_HZ) * TONE_LEVEL
+    assert not holds_tone(other.astype(np.int16))
+
+
+async def test_a_person_hears_a_summary_and_gets_the_caller(desk: Desk, tmp_path: Path) -> None:
+    async with (
+        desk.colleague(tmp_path / "colleague") as colleague,
+        desk.call(tmp_path / "caller", SCRIPT) as caller,
+    ):
+        await caller.press(WARM)
+        await caller.until_audible(caller.heard().size)
+        began = caller.heard().size
+        await colleague.answered()
+        await colleague.until_audible()
+        await colleague.until_silent()
+        summary = colleague.heard()
+        on_hold = caller.heard().size
+        await caller.say(tone())
+        await colleague.say(tone())
+        assert not holds_tone(caller.heard()[on_hold:]), "the caller hears the person"
+        assert is_silence(colleague.heard()[summary.size :]), "the person hears the caller"
+        due = colleague.heard().size
+        await colleague.press("1")
+        await colleague.until_audible(due)
+        await colleague.until_silent()
+        meanwhile = caller.heard()[began:]
+        assert await hears(colleague, caller)
+        assert await hears(caller, colleague)
+        await colleague.hang_up()
+        await caller.ended()
+    assert share_heard(SUMMARY, summary, RATE_HZ) > 0.6
+    assert "bicycle" in words_heard(summary, RATE_HZ)
+    assert "bicycle" not in words_heard(meanwhile, RATE_HZ)
+    assert longest_silence_s(meanwhile) < DEAD_AIR_S
+
+
+async def test_a_caller_is_moved_by_their_own_carrier(desk: Desk, tmp_path: Path) -> None:
+    address, port = desk.worker.outside
+    async with (
+        desk.colleague(tmp_path / "colleague") as colleague,
+        desk.call(tmp_path / "caller", SCRIPT) as caller,
+    ):
+        await caller.press(COLD)
+        await caller.until_audible(caller.heard().size)
+        began = caller.heard().size
+        assert await caller.transferred() == f"<sip:{COLLEAGUE}@{address}:{port}>"
+        await desk.stack.until_no_room_is_left()
+        # nothing of ours is left between the two
+        assert await hears(colleague, caller)
+        assert await hears(caller, colleague)
+        meanwhile = caller.heard_before()[began:]
+    assert longest_silence_s(meanwhile) < DEAD_AIR_S
+
+
+@pytest.mark.parametrize(("keys", "answer"), [(COLD, 603), (WARM, RINGS_ON)])
+async def test_a_caller_whom_nobody_takes_is_told_and_the_call_goes_on(
+    desk: Desk, tmp_path: Path, keys: str, answer: int
+) -> None:
+    address, port = desk.worker.outside
+    async with (
+        sip_telephone(address, port, {COLLEAGUE: answer}) as colleague,
+        desk.call(tmp_path / "caller", SCRIPT) as caller,
+    ):
+        await caller.press(keys)
+        due = caller.heard().size
+        await colleague.until_rung(COLLEAGUE)
+        if answer == RINGS_ON:
+            await colleague.until_cancelled(COLLEAGUE)
+        await caller.until_audible(due)
+        await caller.until_silent()
+        heard = caller.heard()[due:]
+    assert share_heard(f"{FAILED_WORDS} {GOES_ON}", sound_of(heard), RATE_HZ) > 0.6
+    assert longest_silence_s(heard) < DEAD_AIR_S

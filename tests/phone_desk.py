@@ -1,0 +1,258 @@
+"""A second worker beside the stack's: its persona has keys, transfers, cards and voicemail.
+
+Its language model is a script, so that a test decides what the agent does. All else is the stack's
+own: livekit-server, livekit-sip, Redis and the speech server.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from livekit.protocol.agent_dispatch import RoomAgentDispatch
+from livekit.protocol.room import RoomConfiguration
+from livekit.protocol.sip import (
+    CreateSIPDispatchRuleRequest,
+    CreateSIPInboundTrunkRequest,
+    CreateSIPOutboundTrunkRequest,
+    DeleteSIPDispatchRuleRequest,
+    DeleteSIPTrunkRequest,
+    ListSIPOutboundTrunkRequest,
+    SIPDispatchRule,
+    SIPDispatchRuleCallee,
+    SIPDispatchRuleInfo,
+    SIPInboundTrunkInfo,
+    SIPOutboundTrunkInfo,
+)
+
+from tests.isolated_network import NEAR_IPV4
+from tests.phone_stack import PhoneStack
+from tests.scripted_model import MODEL, Script, ScriptedModel, scripted_model
+from tests.softphone import Softphone, softphone
+from voice_agent.stack.plan import AGENT_SCRIPT
+
+AGENT = "desk"
+NUMBER = "+15550102"
+"""Answered by the desk, for whoever calls from the telephones' address."""
+COLLEAGUE = "+15550122"
+"""Takes transfers; whoever is called through the trunk is at one port of ours."""
+STOP_S = 30.0
+
+GREETING = "I am a machine."
+FAILED_WORDS = "I am sorry, nobody is free right now."
+MESSAGE = "This is the desk, a machine. Please call us back about your bicycle."
+
+PERSONA = """\
+name: {name}
+disclosure: I am a machine.
+greeting: {greeting}
+instructions: You are the desk of a bicycle shop.
+tools: [take_card, press_keys, end_call]
+transfers_to: [{destinations}]
+phone:
+  numbers: [{numbers}]
+  keys:
+    menu: {{"1": I would like to book a test ride.}}
+    pause_s: 1.0
+  transfer_words: One moment, please.
+  transfer_failed_words: {failed_words}
+  offer_words: To take this call, press one.
+  {voicemail}
+  transfers:
+    sales: {{number: "{colleague}", when: Buying., how: warm, ringing_s: 5}}
+    accounts: {{number: "sip:{colleague}@{address}", when: Invoices., ringing_s: 5}}
+"""
+
+
+@dataclass(frozen=True)
+class DeskWorker:
+    """The worker while it runs."""
+
+    stack: PhoneStack
+    model: ScriptedModel
+    metrics_url: str
+    outside: tuple[str, int]
+    """Where the trunk leads: address and port of whoever is called."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The worker, and the trunks that lead to it and out."""
+
+    worker: DeskWorker
+    trunk_id: str
+    """Of calls that go out."""
+
+    @property
+    def stack(self) -> PhoneStack:
+        """The stack that it belongs to."""
+        return self.worker.stack
+
+    @property
+    def model(self) -> ScriptedModel:
+        """What it thinks with."""
+        return self.worker.model
+
+    @asynccontextmanager
+    async def call(
+        self, folder: Path, script: Script, user: str = "+15550112"
+    ) -> AsyncIterator[Softphone]:
+        """Call the desk, hear it out, and hang up in the end; then nothing of the call is left."""
+        self.model.script = script
+        async with softphone(folder, user) as phone:
+            await phone.dial(f"sip:{NUMBER}@{self.stack.address}")
+            await phone.until_audible()
+            await phone.until_silent()
+            yield phone
+            await phone.hang_up()
+        await self.stack.until_no_room_is_left()
+
+    @asynccontextmanager
+    async def colleague(self, folder: Path) -> AsyncIterator[Softphone]:
+        """A telephone that takes the calls that go out."""
+        async with softphone(folder, COLLEAGUE, port=self.worker.outside[1], answers=True) as phone:
+            yield phone
+
+
+@pytest.fixture(scope="session")
+def desk_worker(
+    phone_stack: PhoneStack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DeskWorker]:
+    """One such worker for the whole test session."""
+    outside = (NEAR_IPV4, _free_port(socket.SOCK_DGRAM, NEAR_IPV4))
+    personas = tmp_path_factory.mktemp("personas")
+    _write_personas(personas, f"{outside[0]}:{outside[1]}")
+    metrics_port = _free_port(socket.SOCK_STREAM, "127.0.0.1")
+    with (
+        scripted_model() as model,
+        _running_worker(phone_stack, model, personas, metrics_port),
+    ):
+        yield DeskWorker(phone_stack, model, f"http://127.0.0.1:{metrics_port}/metrics", outside)
+
+
+@pytest.fixture(scope="module")
+def desk(desk_worker: DeskWorker) -> Iterator[Desk]:
+    """The desk with trunks of its own, which other modules do not see."""
+    trunk_ids, rule_id = asyncio.run(_provision(desk_worker))
+    yield Desk(desk_worker, trunk_ids[-1])
+    asyncio.run(_withdraw(desk_worker.stack, trunk_ids, rule_id))
+
+
+@contextmanager
+def _running_worker(
+    stack: PhoneStack, model: ScriptedModel, personas: Path, metrics_port: int
+) -> Iterator[None]:
+    environment = {
+        **stack.stack.environment,
+        "LIVEKIT_URL": stack.stack.livekit_url,
+        "PARLEY_AGENT_NAME": AGENT,
+        "PARLEY_CARD_TOKENISER": "local",
+        "PARLEY_LLM_MODEL": MODEL,
+        "PARLEY_LLM_URL": model.url,
+        "PARLEY_PERSONA": "desk",
+        "PARLEY_PERSONAS_DIR": os.fspath(personas),
+        "PARLEY_SPEECH_URL": stack.stack.speech_url,
+        "PARLEY_WORKER_METRICS_PORT": str(metrics_port),
+        "PARLEY_WORKER_PORT": "0",
+    }
+    with (stack.stack.log_dir / f"{AGENT}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, AGENT_SCRIPT, "start", "--drain-timeout", "2"],
+            cwd=stack.stack.home,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            stack.stack.wait_for_log(AGENT, "registered worker")
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise
+
+
+def _write_personas(folder: Path, address: str) -> None:
+    """The desk; and the same where it leaves no messages."""
+    for name, numbers, voicemail in (
+        ("desk", f'"{NUMBER}"', f"voicemail_message: {MESSAGE}"),
+        ("desk_without_message", "", ""),
+    ):
+        (folder / f"{name}.yaml").write_text(
+            PERSONA.format(
+                name=name,
+                greeting=GREETING,
+                failed_words=FAILED_WORDS,
+                destinations="sales, accounts",
+                numbers=numbers,
+                voicemail=voicemail,
+                colleague=COLLEAGUE,
+                address=address,
+            )
+        )
+
+
+async def _provision(worker: DeskWorker) -> tuple[list[str], str]:
+    """Make the trunks, the one that leads out last, and the rule; return their ids."""
+    address, port = worker.outside
+    rule = SIPDispatchRule(
+        dispatch_rule_callee=SIPDispatchRuleCallee(room_prefix="desk-", randomize=True)
+    )
+    async with worker.stack.api() as server:
+        sip = server.sip
+        # a warm transfer takes the server's only trunk; other modules make theirs anew
+        for trunk in (await sip.list_outbound_trunk(ListSIPOutboundTrunkRequest())).items:
+            await sip.delete_trunk(DeleteSIPTrunkRequest(sip_trunk_id=trunk.sip_trunk_id))
+        inbound = await sip.create_inbound_trunk(
+            CreateSIPInboundTrunkRequest(
+                trunk=SIPInboundTrunkInfo(
+                    name="desk", numbers=[NUMBER], allowed_addresses=[NEAR_IPV4]
+                )
+            )
+        )
+        outbound = await sip.create_outbound_trunk(
+            CreateSIPOutboundTrunkRequest(
+                trunk=SIPOutboundTrunkInfo(
+                    name="colleagues", address=f"{address}:{port}", numbers=[NUMBER]
+                )
+            )
+        )
+        made = await sip.create_dispatch_rule(
+            CreateSIPDispatchRuleRequest(
+                dispatch_rule=SIPDispatchRuleInfo(
+                    name="desk",
+                    trunk_ids=[inbound.sip_trunk_id],
+                    rule=rule,
+                    room_config=RoomConfiguration(agents=[RoomAgentDispatch(agent_name=AGENT)]),
+                )
+            )
+        )
+    return [inbound.sip_trunk_id, outbound.sip_trunk_id], made.sip_dispatch_rule_id
+
+
+async def _withdraw(stack: PhoneStack, trunk_ids: list[str], rule_id: str) -> None:
+    async with stack.api() as server:
+        await server.sip.delete_dispatch_rule(
+            DeleteSIPDispatchRuleRequest(sip_dispatch_rule_id=rule_id)
+        )
+        for trunk_id in trunk_ids:
+            await server.sip.delete_trunk(DeleteSIPTrunkRequest(sip_trunk_id=trunk_id))
+
+
+def _free_port(kind: socket.SocketKind, address: str) -> int:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind((address, 0))
+        port: int = probe.getsockname()[1]
+        return port
