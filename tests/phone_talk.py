@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import soxr
 
-from tests.softphone import RATE_HZ, Pcm16, Softphone
+from tests.softphone import Softphone
+from tests.telephone_sound import RATE_HZ, Pcm16
 
 _FIXTURES = Path(__file__).parent / "fixtures" / "conversation"
 

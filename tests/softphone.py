@@ -3,24 +3,17 @@
 import asyncio
 import json
 import socket
-import wave
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tests.isolated_network import NEAR_IPV4
 from tests.spoken import silence
+from tests.telephone_sound import RATE_HZ, Pcm16, last_audible, write_wav
 
-Pcm16 = npt.NDArray[np.int16]
-
-RATE_HZ = 8000
-"""Of G.711, of every file that baresip plays and of its recordings."""
-AUDIBLE = 500
-"""|sample| above this is sound: G.711's own noise and comfort noise stay below."""
 ANSWER_OVER_S = 0.8
 """Silence after which an answer is over, seconds; as `parley call` has it, and the delay of the
 line. """
@@ -168,12 +161,12 @@ class Softphone:
         Args:
             after: how many samples of `heard()` do not count.
         """
-        await self._until(lambda: _last_audible(self.heard()) >= after)
+        await self._until(lambda: last_audible(self.heard()) >= after)
 
     async def until_silent(self) -> None:
         """Wait until an answer seems to be over; a pause in it lasts as long at times."""
         await self._until(
-            lambda: self.heard().size - _last_audible(self.heard()) > ANSWER_OVER_S * RATE_HZ
+            lambda: self.heard().size - last_audible(self.heard()) > ANSWER_OVER_S * RATE_HZ
         )
 
     async def close(self) -> None:
@@ -316,32 +309,6 @@ def _write_settings(folder: Path, account: str, sip_port: int, control_port: int
         )
     )
     (folder / "accounts").write_text(account)
-
-
-def write_wav(path: Path, pcm: Pcm16) -> None:
-    """Write mono samples at the telephone's rate."""
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(RATE_HZ)
-        file.writeframes(pcm.astype("<i2").tobytes())
-
-
-def is_silence(pcm: Pcm16) -> bool:
-    """Whether nothing is audible."""
-    return _last_audible(pcm) < 0
-
-
-def sound_of(pcm: Pcm16) -> Pcm16:
-    """What lies between the silences before and after: a recogniser stumbles over long ones."""
-    audible = np.flatnonzero(np.abs(pcm.astype(np.int32)) > AUDIBLE)
-    return pcm[audible[0] : audible[-1] + 1] if audible.size else pcm[:0]
-
-
-def _last_audible(pcm: Pcm16) -> int:
-    """Index of the last audible sample; -1 where there is none."""
-    audible = np.flatnonzero(np.abs(pcm.astype(np.int32)) > AUDIBLE)
-    return int(audible[-1]) if audible.size else -1
 
 
 def _free_port(kind: socket.SocketKind, address: str) -> int:

@@ -18,7 +18,7 @@ class Apologies:
         session: The call's session.
         persona: Whose words of apology are said.
         say: Says them.
-        is_ending: Whether the call is being hung up, when silence is right.
+        may_be_silent: Whether silence is right: the call is being hung up, or somebody else has it.
     """
 
     def __init__(
@@ -26,12 +26,12 @@ class Apologies:
         session: AgentSession,
         persona: Persona,
         say: Callable[[str], object],
-        is_ending: Callable[[], bool] = lambda: False,
+        may_be_silent: Callable[[], bool] = lambda: False,
     ) -> None:
         self._session = session
         self._persona = persona
         self._say = say
-        self._is_ending = is_ending
+        self._may_be_silent = may_be_silent
 
     def attach(self) -> None:
         """Begin to watch."""
@@ -58,7 +58,7 @@ class Apologies:
             return  # nobody waits for it, or the error was told already
         if any(is_spoken(item) for item in speech.chat_items):
             return
-        if self._is_ending() or self._session.current_agent is not agent:
+        if self._may_be_silent() or self._session.current_agent is not agent:
             return
         logger.warning("model answered with nothing that can be said")
         self._say(self._persona.apology)

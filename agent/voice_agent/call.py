@@ -108,7 +108,9 @@ class Call:
             session,
             self._persona,
             say=lambda words: self._spawn(self._say(words)),
-            is_ending=lambda: self._ending,
+            may_be_silent=lambda: (
+                self._ending or (self._phone is not None and self._phone.is_waiting)
+            ),
         ).attach()
         session.on("close", self._on_close)
         self._job.add_shutdown_callback(self._stop)

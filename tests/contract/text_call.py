@@ -99,7 +99,7 @@ class TextCaller:
             self.session,
             self.persona,
             say=self.session.say,
-            is_ending=lambda: self.line.ended_after is not None,
+            may_be_silent=lambda: self.line.ended_after is not None,
         ).attach()
         self.session.on("function_tools_executed", self._on_tools_executed)
         await self.session.start(self.agents.first(), capture_run=True)

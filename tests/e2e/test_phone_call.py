@@ -21,7 +21,8 @@ from tests.phone_stack import (
 )
 from tests.phone_talk import hear_answer, spoken
 from tests.sipp import sipp
-from tests.softphone import RATE_HZ, CallEnded, Pcm16, softphone, write_wav
+from tests.softphone import CallEnded, softphone
+from tests.telephone_sound import RATE_HZ, Pcm16, write_wav
 from voice_agent.personas import default_persona
 
 LINES = ("3-book", "4-when", "5-goodbye")

@@ -15,8 +15,9 @@ from tests.heard import share_heard
 from tests.phone_desk import Desk
 from tests.room_watcher import TRANSCRIPTS, RoomWatcher, watching
 from tests.scripted_model import TOOL_RESULT, Script, ToolCall
-from tests.softphone import RATE_HZ, Softphone, sound_of
+from tests.softphone import Softphone
 from tests.spoken import speak
+from tests.telephone_sound import RATE_HZ, sound_of
 from voice_agent.telephony.redaction import CARD as CARD_TAKEN_OUT
 from voice_agent.turn_report import TURN_TOPIC
 

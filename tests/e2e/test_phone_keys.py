@@ -14,7 +14,8 @@ from tests.phone_desk import AGENT, NUMBER, Desk
 from tests.room_watcher import watching
 from tests.scripted_model import Script, ToolCall
 from tests.sipp import sipp
-from tests.softphone import RATE_HZ, Softphone, sound_of
+from tests.softphone import Softphone
+from tests.telephone_sound import RATE_HZ, sound_of
 
 pytestmark = pytest.mark.timeout(240)  # the first test of a session starts the stack as well
 

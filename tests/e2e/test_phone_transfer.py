@@ -12,7 +12,8 @@ from tests.heard import share_heard, words_heard
 from tests.phone_desk import COLLEAGUE, FAILED_WORDS, Desk
 from tests.scripted_model import TOOL_RESULT, Script, ToolCall
 from tests.sip_telephone import RINGS_ON, sip_telephone
-from tests.softphone import AUDIBLE, RATE_HZ, Pcm16, Softphone, is_silence, sound_of
+from tests.softphone import Softphone
+from tests.telephone_sound import AUDIBLE, RATE_HZ, Pcm16, is_silence, sound_of
 
 pytestmark = pytest.mark.timeout(240)  # the first test of a session starts the stack as well
 
@@ -102,6 +103,7 @@ async def test_a_person_hears_a_summary_and_gets_the_caller(desk: Desk, tmp_path
     assert "bicycle" in words_heard(summary, RATE_HZ)
     assert "bicycle" not in words_heard(meanwhile, RATE_HZ)
     assert longest_silence_s(meanwhile) < DEAD_AIR_S
+    assert "sorry" not in words_heard(sound_of(meanwhile), RATE_HZ)
 
 
 async def test_a_caller_is_moved_by_their_own_carrier(desk: Desk, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from tests.phone_stack import NUMBER, PhoneStack
 from tests.phone_talk import hear_answer, spoken
 from tests.rtp_tap import rtp_tap
 from tests.sipp import sipp
-from tests.softphone import RATE_HZ, Softphone, softphone
+from tests.softphone import Softphone, softphone
+from tests.telephone_sound import RATE_HZ
 from voice_agent.stack.settings import RunSettings, media_ports
 
 QUESTION = "2-opening-hours"

@@ -14,8 +14,9 @@ import pytest
 from tests.heard import share_heard
 from tests.phone_desk import AGENT, COLLEAGUE, GREETING, MESSAGE, Desk
 from tests.scripted_model import ANYTHING, TOOL_RESULT, ToolCall
-from tests.softphone import RATE_HZ, CallEnded, Pcm16, Softphone, is_silence, sound_of
+from tests.softphone import CallEnded, Softphone
 from tests.spoken import silence, speak
+from tests.telephone_sound import RATE_HZ, Pcm16, is_silence, sound_of
 from voice_agent.phone.dialling import CallPlan, CallResult, LiveKitDialler
 from voice_agent.phone.outcome import Outcome
 
