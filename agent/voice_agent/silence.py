@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from livekit.agents import (
     AgentSession,
@@ -12,7 +13,12 @@ from livekit.agents import (
 )
 from livekit.agents.voice.events import ConversationItemAddedEvent
 
+from voice_agent.asked_to_wait import asked_to_wait
+
 logger = logging.getLogger(__name__)
+
+PATIENT_WAITS: Final = 3
+"""Further waits for a caller who has asked for a moment: with a wait of 15 s, a minute in all."""
 
 
 class SilenceWatch:
@@ -21,6 +27,7 @@ class SilenceWatch:
     LiveKit's wait runs while neither side speaks, and so also while a transcript is late or a turn
     waits for its answer. A caller who was heard since the agent last spoke is waiting for us: their
     silence is given one more wait. One and not endless, since a sound need not have been a word.
+    A caller who asked for a moment ("hold on, I will look for it") is given `PATIENT_WAITS` more.
 
     Args:
         session: The call's session.
@@ -43,6 +50,8 @@ class SilenceWatch:
         self._asked = False
         self._owes_answer = False
         self._waited_longer = False
+        self._patience = 0
+        """Waits left of the moment that the caller asked for."""
 
     def attach(self) -> None:
         """Begin to watch."""
@@ -70,6 +79,7 @@ class SilenceWatch:
     def _on_item_added(self, event: ConversationItemAddedEvent) -> None:
         if isinstance(event.item, llm.ChatMessage) and event.item.role == "user":
             self._asked = False
+            self._patience = PATIENT_WAITS if asked_to_wait(event.item.text_content or "") else 0
             self._caller_was_heard()
 
     def _on_agent_state_changed(self, event: AgentStateChangedEvent) -> None:
@@ -82,6 +92,9 @@ class SilenceWatch:
 
     def _on_away(self) -> None:
         if self._is_waiting():
+            self._session.reset_away_timer()
+        elif self._patience:
+            self._patience -= 1
             self._session.reset_away_timer()
         elif self._owes_answer and not self._waited_longer:
             logger.info("caller was heard and has no answer yet, waiting longer")

@@ -12,7 +12,7 @@ from livekit.agents import (
 )
 from livekit.agents.voice.events import ConversationItemAddedEvent
 
-from voice_agent.silence import SilenceWatch
+from voice_agent.silence import PATIENT_WAITS, SilenceWatch
 
 
 class Line(rtc.EventEmitter[Any]):
@@ -43,8 +43,8 @@ class Line(rtc.EventEmitter[Any]):
         event = UserInputTranscribedEvent(transcript=words, is_final=final)
         self.emit("user_input_transcribed", event)
 
-    def take_turn(self) -> None:
-        item = llm.ChatMessage(role="user", content=["Hours?"])
+    def take_turn(self, words: str = "Hours?") -> None:
+        item = llm.ChatMessage(role="user", content=[words])
         self.emit("conversation_item_added", ConversationItemAddedEvent(item=item))
 
 
@@ -82,6 +82,28 @@ def test_a_caller_who_has_their_answer_is_asked(line: Line, sign: str) -> None:
     line.agent_is("thinking")
     line.agent_is("speaking")
     line.agent_is("listening")
+    line.caller_is("away")
+    assert line.done == ["ask"]
+
+
+def answered(line: Line) -> None:
+    line.agent_is("speaking")
+    line.agent_is("listening")
+
+
+def test_a_caller_who_asked_for_a_moment_has_one(line: Line) -> None:
+    line.take_turn("Hold on, I will look for it.")
+    answered(line)
+    for _ in range(PATIENT_WAITS + 1):
+        line.caller_is("away")
+    assert line.done == ["wait"] * PATIENT_WAITS + ["ask"]
+
+
+def test_the_moment_is_over_when_the_caller_is_back(line: Line) -> None:
+    line.take_turn("Hold on, I will look for it.")
+    answered(line)
+    line.take_turn("It is 352986.")
+    answered(line)
     line.caller_is("away")
     assert line.done == ["ask"]
 
