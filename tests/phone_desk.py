@@ -45,7 +45,7 @@ COLLEAGUE = "+15550122"
 """Takes transfers; whoever is called through the trunk is at one port of ours."""
 STOP_S = 30.0
 
-GREETING = "Hello, I am a machine."
+GREETING = "Hello, this is the front desk. I am a machine. How can I help you?"
 FAILED_WORDS = "I am sorry, nobody is free right now."
 MESSAGE = "This is the desk, a machine. Please call us back about your bicycle."
 
