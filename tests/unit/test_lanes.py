@@ -93,5 +93,5 @@ def test_an_interrupt_reaches_all_that_runs(project: Path, number: signal.Signal
     lanes.send_signal(number)
     said, _ = lanes.communicate(timeout=60)
     assert lanes.returncode == 128 + number
-    assert "first-waits was interrupted" in said
-    assert "\nwaits was interrupted" in said
+    # the second may be in the middle of its first line, so that this one does not begin anew
+    assert said.count("waits was interrupted") == 2
