@@ -6,11 +6,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Final
+from urllib.request import urlopen
 
 _START_TIMEOUT_S: Final = 120.0
 _STOP_TIMEOUT_S: Final = 30.0
@@ -110,10 +111,24 @@ def await_port(port: int, process: "subprocess.Popen[str]", name: str) -> None:
     Raises:
         PeerUnavailable: nobody does, or the process ended.
     """
+    _await(lambda: socket.create_connection(("127.0.0.1", port), 1.0).close(), process, name)
+
+
+def await_ready(url: str, process: "subprocess.Popen[str]", name: str) -> None:
+    """Wait until a peer's engines are loaded: its `/ready` says so.
+
+    Raises:
+        PeerUnavailable: they are not, or the process ended.
+    """
+    _await(lambda: urlopen(f"{url}/ready", timeout=_START_TIMEOUT_S).close(), process, name)
+
+
+def _await(ask: Callable[[], None], process: "subprocess.Popen[str]", name: str) -> None:
+    """Ask again and again, until that raises no `OSError`."""
     give_up_at = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < give_up_at and process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port), 1.0).close()
+            ask()
         except OSError:
             time.sleep(0.1)
         else:

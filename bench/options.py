@@ -66,6 +66,28 @@ def parse_settings(given: Iterable[str]) -> dict[str, str]:
     return settings
 
 
+def parse_rising(option: str, text: str, most: int) -> tuple[int, ...]:
+    """Rising numbers from 1 on, like `1,4,8`; `0`: none.
+
+    Args:
+        option: its name, for the message.
+        text: what was given.
+        most: the highest number there may be.
+
+    Raises:
+        BadOption: not of this form.
+    """
+    if text.strip() == "0":
+        return ()
+    try:
+        numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise BadOption(f"{option} {text}: give whole numbers with commas, like 1,4,8") from None
+    if list(numbers) != sorted(set(numbers)) or not 1 <= numbers[0] <= numbers[-1] <= most:
+        raise BadOption(f"{option} {text}: give rising numbers from 1 to {most}, or 0")
+    return numbers
+
+
 def check_outputs(json_file: Path | None, plot: Path | None) -> None:
     """See before a long run that its results can be written.
 

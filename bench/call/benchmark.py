@@ -83,9 +83,9 @@ class Benchmark:
 
     async def _compare(self, stack: CallStack, engines: Engines, wirings: Sequence[Wiring]) -> None:
         plan, sayings = self._plan, self._sayings
-        wired = [(self.report.tally(engines.name, wiring.name), wiring) for wiring in wirings]
+        tallied = [(self.report.tally(engines.name, wiring.name), wiring) for wiring in wirings]
         if plan.warm_up:
-            for _, wiring in wired:
+            for _, wiring in tallied:
                 await self._ask(stack, wiring, sayings.turns[:1], Tally("", ""))
         calls = list(_portions(sayings.turns, plan.turns_per_call))
         beside = zip(
@@ -94,7 +94,7 @@ class Benchmark:
             strict=True,
         )
         for number, group in enumerate(_portions(calls, plan.callers)):
-            for tally, wiring in _in_turns(wired, number):
+            for tally, wiring in _in_turns(tallied, number):
                 if self._late(tally.turns):
                     return
                 await asyncio.gather(
@@ -104,7 +104,7 @@ class Benchmark:
         if engines is SIMULATED:
             return  # what stops the agent is not simulated
         for number, (hums, interruptions) in enumerate(beside):
-            for tally, wiring in _in_turns(wired, number):
+            for tally, wiring in _in_turns(tallied, number):
                 if self._late(tally.interruptions):
                     return
                 await self._talk_over(stack, wiring, hums, interruptions, tally)
@@ -245,10 +245,10 @@ def _portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[start : start + size]
 
 
-def _in_turns(wired: list[tuple[Tally, Wiring]], number: int) -> list[tuple[Tally, Wiring]]:
+def _in_turns(tallied: list[tuple[Tally, Wiring]], number: int) -> list[tuple[Tally, Wiring]]:
     """Who begins changes: what disturbs the machine meanwhile meets all of them."""
-    first = number % len(wired)
-    return wired[first:] + wired[:first]
+    first = number % len(tallied)
+    return tallied[first:] + tallied[:first]
 
 
 def _line(tally: Tally) -> str:

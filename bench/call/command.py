@@ -13,8 +13,8 @@ from bench.call.plan import FULL, QUICK, parse_loads
 from bench.call.report import Report
 from bench.call.sayings import load_sayings
 from bench.call.tables import cost_table, kind_table, turn_table
-from bench.cells import WIDTH
 from bench.children import PeerUnavailable
+from bench.console import show_summary, wide_console
 from bench.options import (
     BAD_INPUT,
     BadOption,
@@ -93,8 +93,7 @@ def call(
     """
     # the SDK warns of each audio stream that the other side ends, as every call does
     logging.getLogger("livekit").setLevel(logging.ERROR)
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = wide_console()
     try:
         check_outputs(json_file, plot)
         plan = (QUICK if quick else FULL).changed(
@@ -131,8 +130,4 @@ def _show(console: Console, report: Report) -> None:
         console.print(cost_table(report))
     for name, description in report.systems.items():
         console.print(f"[bold]{name}[/]: {description}")
-    for note in (*report.notes, *report.doubts()):
-        console.print(f"[yellow]note[/] {note}")
-    for name, value in report.summary().items():
-        shown = f"{value:.4g}" if isinstance(value, float) else value
-        console.print(f"{name:40} {shown}")
+    show_summary(console, [*report.notes, *report.doubts()], report.summary())

@@ -1,19 +1,14 @@
 """The models behind both wirings: those of this machine, or simulated ones with a GPU's timings."""
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
-from urllib.request import urlopen
 
 from bench.call.language_model import MODEL
-from bench.children import PeerUnavailable, await_port, child, free_port
+from bench.children import await_port, await_ready, child, free_port
 from voice_agent.settings import home_dir
-
-_LOAD_S: Final = 60.0
-"""Longest wait for the simulated engines to load."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +24,6 @@ class Engines:
     """Wait for each further one."""
     speech: "SimulatedSpeech | None" = None
     """What listens and speaks; None: the real engines of this machine, in the time they need."""
-
-    @property
-    def simulated(self) -> bool:
-        """Whether any timing is not that of what runs here."""
-        return self.speech is not None or self.llm_ttft_s > 0
 
 
 @dataclass(frozen=True)
@@ -97,9 +87,8 @@ def running(engines: Engines) -> Iterator[dict[str, str]]:
         if engines.speech is not None:
             port = free_port()
             server = _speech_server(engines.speech, port)
-            await_port(port, processes.enter_context(child(server)), "the simulated speech server")
-            settings["PARLEY_SPEECH_URL"] = f"http://127.0.0.1:{port}"
-            _await_ready(settings["PARLEY_SPEECH_URL"])
+            url = settings["PARLEY_SPEECH_URL"] = f"http://127.0.0.1:{port}"
+            await_ready(url, processes.enter_context(child(server)), "the simulated speech server")
         yield settings
 
 
@@ -112,20 +101,3 @@ def _speech_server(speech: SimulatedSpeech, port: int) -> list[str]:
         *("--preflight", str(speech.stt_preflight_s)),
         *("--first-audio", str(speech.tts_first_audio_s), "--speed", str(speech.tts_speed)),
     ]
-
-
-def _await_ready(url: str) -> None:
-    """Wait until a speech server's engines are loaded.
-
-    Raises:
-        PeerUnavailable: they are not within `_LOAD_S`.
-    """
-    give_up_at = time.monotonic() + _LOAD_S
-    while time.monotonic() < give_up_at:
-        try:
-            urlopen(f"{url}/ready", timeout=_LOAD_S).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise PeerUnavailable(f"the simulated speech server was not ready within {_LOAD_S:.0f} s")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bench.options import BadOption
+from bench.options import parse_rising
 
 _MOST_CALLS: Final = 32
 """What the stack's worker takes at once."""
@@ -76,12 +76,4 @@ def parse_loads(text: str) -> tuple[int, ...]:
     Raises:
         BadOption: no rising list of whole numbers.
     """
-    if text.strip() == "0":
-        return ()
-    try:
-        loads = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise BadOption(f"--loads {text}: give whole numbers with commas, like 1,4,8") from None
-    if list(loads) != sorted(set(loads)) or not 1 <= loads[0] <= loads[-1] <= _MOST_CALLS:
-        raise BadOption(f"--loads {text}: give rising numbers from 1 to {_MOST_CALLS}, or 0")
-    return loads
+    return parse_rising("--loads", text, _MOST_CALLS)

@@ -8,7 +8,7 @@ import aiohttp
 import typer
 from rich.console import Console
 
-from bench.cells import WIDTH
+from bench.console import show_summary, wide_console
 from bench.llm.benchmark import Benchmark
 from bench.llm.plan import FULL, QUICK, parse_callers
 from bench.llm.report import Report
@@ -84,8 +84,7 @@ def llm(
     Exit status: 0 measured; 1 the server failed; 2 the options cannot be used; 130 interrupted.
     What was measured until then is shown and written all the same.
     """
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = wide_console()
     try:
         check_outputs(json_file, plot)
         check(url)
@@ -116,8 +115,4 @@ def llm(
 def _show(console: Console, report: Report) -> None:
     for table in (prompt_table(report), load_table(report)):
         console.print(table)
-    for note in report.notes:
-        console.print(f"[yellow]note[/] {note}")
-    for name, value in report.summary().items():
-        shown = f"{value:.4g}" if isinstance(value, float) else value
-        console.print(f"{name:46} {shown}")
+    show_summary(console, report.notes, report.summary())

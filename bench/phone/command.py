@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 
 from bench.call.sayings import load_sayings
-from bench.cells import WIDTH
 from bench.children import PeerUnavailable
+from bench.console import show_summary, wide_console
 from bench.options import (
     BAD_INPUT,
     BadOption,
@@ -98,8 +98,7 @@ def phone(
     """
     # the SDK warns of each audio stream that the other side ends, as every call does
     logging.getLogger("livekit").setLevel(logging.ERROR)
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = wide_console()
     try:
         check_outputs(json_file, plot)
         plan = (QUICK if quick else FULL).changed(
@@ -138,8 +137,4 @@ def _show(console: Console, report: Report) -> None:
         console.print(series_table(report))
     if report.steps:
         console.print(ladder_table(report))
-    for note in (*report.notes, *report.doubts()):
-        console.print(f"[yellow]note[/] {note}")
-    for name, value in report.summary().items():
-        shown = f"{value:.4g}" if isinstance(value, float) else value
-        console.print(f"{name:40} {shown}")
+    show_summary(console, [*report.notes, *report.doubts()], report.summary())

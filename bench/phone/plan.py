@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bench.options import BadOption
+from bench.options import BadOption, parse_rising
 
 MOST_CALLS: Final = 32
 """What the stack's worker takes at once."""
@@ -77,15 +77,10 @@ def parse_ladder(text: str) -> tuple[int, ...]:
     Raises:
         BadOption: no rising list of whole numbers that begins with 1.
     """
-    if text.strip() == "0":
-        return ()
-    try:
-        steps = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise BadOption(f"--ladder {text}: give whole numbers with commas, like 1,2,4") from None
-    if list(steps) != sorted(set(steps)) or steps[0] != 1 or steps[-1] > MOST_CALLS:
+    steps = parse_rising("--ladder", text, MOST_CALLS)
+    if steps and steps[0] != 1:
         raise BadOption(
-            f"--ladder {text}: give rising numbers from 1 (the answer heard alone, which the "
-            f"others are compared with) to {MOST_CALLS}, or 0"
+            f"--ladder {text}: begin with 1; what one caller hears alone is what the others' is "
+            "compared with"
         )
     return steps

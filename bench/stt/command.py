@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from bench.cells import WIDTH
+from bench.console import wide_console
 from bench.options import (
     BAD_INPUT,
     BadOption,
@@ -106,8 +106,7 @@ def stt(
     Exit status: 0 measured; 1 a server failed; 2 the options cannot be used; 130 interrupted. What
     was measured until then is shown and written all the same.
     """
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = wide_console()
     try:
         check_outputs(json_file, plot)
         plan = (QUICK if quick else FULL).changed(

@@ -8,7 +8,7 @@ import aiohttp
 import typer
 from rich.console import Console
 
-from bench.cells import WIDTH
+from bench.console import show_summary, wide_console
 from bench.options import (
     BAD_INPUT,
     BadOption,
@@ -96,8 +96,7 @@ def tts(
     Exit status: 0 measured; 1 the server failed; 2 the options cannot be used; 130 interrupted.
     What was measured until then is shown and written all the same.
     """
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = wide_console()
     try:
         check_outputs(json_file, plot)
         voice = Voice(engine, model)
@@ -134,8 +133,4 @@ def _show(console: Console, report: Report) -> None:
         console.print(table)
     for name, description in report.systems.items():
         console.print(f"[bold]{name}[/]: {description}")
-    for note in (*report.notes, *report.doubts()):
-        console.print(f"[yellow]note[/] {note}")
-    for name, value in report.summary().items():
-        shown = f"{value:.4g}" if isinstance(value, float) else value
-        console.print(f"{name:40} {shown}")
+    show_summary(console, [*report.notes, *report.doubts()], report.summary())

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bench.cells import WIDTH, ms, percent
+from bench.cells import ms, percent
+from bench.console import wide_console
 from bench.machine import hardware, versions
 from bench.options import BAD_INPUT, BadOption, check_outputs, fail
 from bench.turns.evaluation import PARTS, Heard, Result, evaluate, turns_of
@@ -58,8 +59,7 @@ def turns(
 
     Exit status: 0 measured; 2 the options cannot be used.
     """
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = wide_console()
     try:
         check_outputs(json_file, None)
         cache = home_dir() / "bench"

@@ -36,7 +36,7 @@ def test_help_explains_the_options() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--ladder", "2,4"], "from 1"),
+        (["--ladder", "2,4"], "begin with 1"),
         (["--ladder", "1,4,2"], "rising numbers"),
         (["--ladder", "1,64"], "to 32"),
         (["--ladder", "many"], "whole numbers"),
