@@ -87,10 +87,10 @@ def child(
             process.stdout.close()
 
 
-def free_port() -> int:
-    """A TCP port on loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+def free_port(kind: socket.SocketKind = socket.SOCK_STREAM, address: str = "127.0.0.1") -> int:
+    """A port that nobody listens on: TCP or, with `SOCK_DGRAM`, UDP, at an address of ours."""
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind((address, 0))
         port: int = probe.getsockname()[1]
         return port
 

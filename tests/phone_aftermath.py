@@ -8,10 +8,8 @@ from pathlib import Path
 import psutil
 
 from tests.phone_stack import NUMBER, PhoneStack
-from tests.process_footprint import Footprint, returned
+from tests.process_footprint import Footprint, is_loopback, returned, unpooled_fds
 from tests.softphone import softphone
-
-LOOPBACK = ("127.", "::1")
 
 
 async def settled(stack: PhoneStack) -> dict[str, Footprint]:
@@ -24,13 +22,7 @@ async def settled(stack: PhoneStack) -> dict[str, Footprint]:
 
 def held(pid: int) -> Footprint:
     """What a process holds, but for connections to our own servers, which it keeps in pools."""
-    found = Footprint.of(pid)
-    pooled = [
-        connection
-        for connection in psutil.Process(pid).net_connections("tcp")
-        if connection.raddr and connection.raddr.ip.removeprefix("::ffff:").startswith(LOOPBACK)
-    ]
-    return replace(found, fds=found.fds - len(pooled))
+    return replace(Footprint.of(pid), fds=unpooled_fds(psutil.Process(pid)))
 
 
 async def nothing_is_left(stack: PhoneStack, before: dict[str, Footprint], calls: int = 1) -> None:
@@ -54,7 +46,7 @@ def listening() -> set[str]:
         f"{connection.laddr.ip}:{connection.laddr.port}"
         for connection in psutil.net_connections("inet")
         if connection.laddr
-        and not connection.laddr.ip.startswith(LOOPBACK)
+        and not is_loopback(connection.laddr.ip)
         and (connection.status == psutil.CONN_LISTEN or connection.type == socket.SOCK_DGRAM)
     }
 

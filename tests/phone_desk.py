@@ -6,12 +6,9 @@ own: livekit-server, livekit-sip, Redis and the speech server.
 
 import asyncio
 import os
-import signal
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,18 +29,19 @@ from livekit.protocol.sip import (
     SIPOutboundTrunkInfo,
 )
 
+from bench.call.worker_process import LoggedWorker, further_worker
+from bench.children import free_port
 from tests.isolated_network import NEAR_IPV4
 from tests.phone_stack import PhoneStack
 from tests.scripted_model import MODEL, Script, ScriptedModel, scripted_model
 from tests.softphone import Softphone, softphone
-from voice_agent.stack.plan import AGENT_SCRIPT
 
 AGENT = "desk"
 NUMBER = "+15550102"
 """Answered by the desk, for whoever calls from the telephones' address."""
 COLLEAGUE = "+15550122"
 """Takes transfers; whoever is called through the trunk is at one port of ours."""
-STOP_S = 30.0
+_POLL_S = 0.1
 
 GREETING = "Hello, this is the front desk. I am a machine. How can I help you?"
 FAILED_WORDS = "I am sorry, nobody is free right now."
@@ -77,9 +75,36 @@ class DeskWorker:
 
     stack: PhoneStack
     model: ScriptedModel
+    running: LoggedWorker
     metrics_url: str
     outside: tuple[str, int]
     """Where the trunk leads: address and port of whoever is called."""
+
+    @asynccontextmanager
+    async def alive(self) -> AsyncIterator[None]:
+        """Break off what is done within once the worker has ended: it would wait in vain.
+
+        Raises:
+            RuntimeError: the worker has ended; the message holds the last lines of its log.
+        """
+        self.running.raise_if_ended()
+        task = asyncio.current_task()
+        assert task is not None
+        watch = asyncio.create_task(self._break_off(task))
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.running.raise_if_ended()
+            raise
+        finally:
+            watch.cancel()
+
+    async def _break_off(self, task: asyncio.Task[None]) -> None:
+        while self.running.process.poll() is None:  # noqa: ASYNC110
+            await asyncio.sleep(_POLL_S)
+        # a telephone of the same test may have done so
+        if not task.cancelling():
+            task.cancel()
 
 
 @dataclass(frozen=True)
@@ -106,18 +131,23 @@ class Desk:
     ) -> AsyncIterator[Softphone]:
         """Call the desk, hear it out, and hang up in the end; then nothing of the call is left."""
         self.model.script = script
-        async with softphone(folder, user) as phone:
-            await phone.dial(f"sip:{NUMBER}@{self.stack.address}")
-            await phone.until_audible()
-            await phone.until_silent()
-            yield phone
-            await phone.hang_up()
-        await self.stack.until_no_room_is_left()
+        async with self.worker.alive():
+            async with softphone(folder, user) as phone:
+                await phone.dial(f"sip:{NUMBER}@{self.stack.address}")
+                await phone.until_audible()
+                await phone.until_silent()
+                yield phone
+                await phone.hang_up()
+            await self.stack.until_no_room_is_left()
 
     @asynccontextmanager
     async def colleague(self, folder: Path) -> AsyncIterator[Softphone]:
         """A telephone that takes the calls that go out."""
-        async with softphone(folder, COLLEAGUE, port=self.worker.outside[1], answers=True) as phone:
+        port = self.worker.outside[1]
+        async with (
+            self.worker.alive(),
+            softphone(folder, COLLEAGUE, port=port, answers=True) as phone,
+        ):
             yield phone
 
 
@@ -126,15 +156,18 @@ def desk_worker(
     phone_stack: PhoneStack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DeskWorker]:
     """One such worker for the whole test session."""
-    outside = (NEAR_IPV4, _free_port(socket.SOCK_DGRAM, NEAR_IPV4))
+    outside = (NEAR_IPV4, free_port(socket.SOCK_DGRAM, NEAR_IPV4))
     personas = tmp_path_factory.mktemp("personas")
     _write_personas(personas, f"{outside[0]}:{outside[1]}")
-    metrics_port = _free_port(socket.SOCK_STREAM, "127.0.0.1")
+    metrics_port = free_port()
+    metrics_url = f"http://127.0.0.1:{metrics_port}/metrics"
     with (
         scripted_model() as model,
-        _running_worker(phone_stack, model, personas, metrics_port),
+        _running_worker(phone_stack, model, personas, metrics_port) as running,
     ):
-        yield DeskWorker(phone_stack, model, f"http://127.0.0.1:{metrics_port}/metrics", outside)
+        yield DeskWorker(phone_stack, model, running, metrics_url, outside)
+    status = running.process.returncode
+    assert status == 0, f"the desk's worker ended with status {status}"
 
 
 @pytest.fixture(scope="module")
@@ -145,43 +178,18 @@ def desk(desk_worker: DeskWorker) -> Iterator[Desk]:
     asyncio.run(_withdraw(desk_worker.stack, trunk_ids, rule_id))
 
 
-@contextmanager
 def _running_worker(
     stack: PhoneStack, model: ScriptedModel, personas: Path, metrics_port: int
-) -> Iterator[None]:
-    environment = {
-        **stack.stack.environment,
-        "LIVEKIT_URL": stack.stack.livekit_url,
-        "PARLEY_AGENT_NAME": AGENT,
+) -> AbstractContextManager[LoggedWorker]:
+    settings = {
         "PARLEY_CARD_TOKENISER": "local",
         "PARLEY_LLM_MODEL": MODEL,
         "PARLEY_LLM_URL": model.url,
         "PARLEY_PERSONA": "desk",
         "PARLEY_PERSONAS_DIR": os.fspath(personas),
-        "PARLEY_SPEECH_URL": stack.stack.speech_url,
         "PARLEY_WORKER_METRICS_PORT": str(metrics_port),
-        "PARLEY_WORKER_PORT": "0",
     }
-    with (stack.stack.log_dir / f"{AGENT}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, AGENT_SCRIPT, "start", "--drain-timeout", "2"],
-            cwd=stack.stack.home,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            stack.stack.wait_for_log(AGENT, "registered worker")
-            yield
-        finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                raise
+    return further_worker(stack.stack, AGENT, settings)
 
 
 def _write_personas(folder: Path, address: str) -> None:
@@ -249,10 +257,3 @@ async def _withdraw(stack: PhoneStack, trunk_ids: list[str], rule_id: str) -> No
         )
         for trunk_id in trunk_ids:
             await server.sip.delete_trunk(DeleteSIPTrunkRequest(sip_trunk_id=trunk_id))
-
-
-def _free_port(kind: socket.SocketKind, address: str) -> int:
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind((address, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from livekit import api
@@ -25,6 +26,7 @@ UNKNOWN_NUMBER = "+15550199"
 
 TRUNKS = CHECKOUT / "tests" / "fixtures" / "trunks.yaml"
 _POLL_S = 0.1
+_APPLY_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -93,20 +95,29 @@ def phone_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PhoneStack
     with running_stack(home, **settings) as stack:
         address = RunningStack.model_validate_json((home / STACK_FILE).read_bytes()).sip_address
         assert address is not None
-        _provision(stack)
+        apply_trunks(stack, TRUNKS, DESK_PHONE_PASSWORD=PASSWORD)
         yield PhoneStack(stack, address)
 
 
-def _provision(stack: Stack) -> None:
-    """Make the trunks and the rule as an operator does."""
-    subprocess.run(
-        [PARLEY, "phone", "apply", "--yes", TRUNKS],
-        env={
-            **stack.environment,
-            "LIVEKIT_URL": stack.livekit_url,
-            "DESK_PHONE_PASSWORD": PASSWORD,
-        },
+def apply_trunks(stack: Stack, file: Path, **variables: str) -> None:
+    """Make trunks and rules as an operator does.
+
+    Args:
+        stack: where.
+        file: which ones, as `parley phone apply` reads it.
+        variables: further environment variables of that command.
+
+    Raises:
+        AssertionError: it was refused; the message holds what was said.
+        subprocess.TimeoutExpired: it took too long.
+    """
+    apply = subprocess.run(
+        [PARLEY, "phone", "apply", "--yes", file],
+        env={**stack.environment, "LIVEKIT_URL": stack.livekit_url, **variables},
         stdin=subprocess.DEVNULL,
-        check=True,
-        timeout=60,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=_APPLY_LIMIT_S,
     )
+    assert apply.returncode == 0, apply.stdout

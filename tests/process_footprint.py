@@ -14,6 +14,7 @@ float32 would be 230 MB, one upload of the tests' longest audio 60 MB."""
 THREADS_MARGIN = (os.cpu_count() or 1) + 4
 """asyncio's own pool of threads grows to this by need, and then stays."""
 _SETTLE_TIMEOUT_S = 20.0
+_LOOPBACK = ("127.", "::1")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,18 @@ class Footprint:
         if self.children > before.children:
             faults.append(f"{self.children - before.children} child processes")
         return ", ".join(faults)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an IP address is this machine's own and nobody else's."""
+    # ::ffff: is how IPv6 sockets write addresses of IPv4
+    return address.removeprefix("::ffff:").startswith(_LOOPBACK)
+
+
+def unpooled_fds(process: psutil.Process) -> int:
+    """Open files but for connections to programs of this machine, which are kept in pools."""
+    sockets = process.net_connections("inet")
+    return process.num_fds() - sum(is_loopback(one.raddr.ip) for one in sockets if one.raddr)
 
 
 def peak_rss(pid: int) -> int:

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from pathlib import Path
 
+from bench.children import free_port
 from tests.isolated_network import NEAR_IPV4
 
 SCENARIOS = Path(__file__).parent / "fixtures" / "sipp"
@@ -34,9 +35,10 @@ async def sipp(
         AssertionError: it did not go as the scenario says; the message tells what was exchanged.
     """
     messages = folder / f"{scenario}.log"
+    port = free_port(socket.SOCK_DGRAM, source)
     process = await asyncio.create_subprocess_exec(
         "sipp", server, "-sf", SCENARIOS / f"{scenario}.xml", "-s", number,
-        "-i", source, "-p", str(_free_port(source)), "-mi", source,
+        "-i", source, "-p", str(port), "-mi", source,
         "-m", str(calls), "-r", str(per_second), "-nostdin",
         "-trace_msg", "-message_file", messages,
         stdin=asyncio.subprocess.DEVNULL,
@@ -60,10 +62,3 @@ async def sipp(
 
 def _read(path: Path) -> str:
     return path.read_text() if path.exists() else ""
-
-
-def _free_port(address: str) -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind((address, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -1,15 +1,15 @@
-"""baresip as a caller: it dials, speaks what a test gives it, and records what it hears."""
+"""A telephone for tests: it dials, speaks what a test gives it, and records what it hears."""
 
 import asyncio
-import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from bench.children import free_port
+from tests.baresip import Baresip, Event, baresip
 from tests.isolated_network import NEAR_IPV4
 from tests.spoken import silence
 from tests.telephone_sound import RATE_HZ, Pcm16, last_audible, write_wav
@@ -23,24 +23,6 @@ _WAV_HEADER_BYTES = 44
 KEY_S = 0.12
 """From one key to the next, seconds; baresip sends each for half of it."""
 _POLL_S = 0.05
-_MODULES = "/usr/lib/baresip/modules"
-
-_CONFIG = """\
-module_path {modules}
-sip_listen {address}:{sip_port}
-rtp_ports 30000-31000
-audio_source aufile,{noise}
-audio_player aubridge,nil
-snd_path {folder}
-ctrl_tcp_listen 127.0.0.1:{control_port}
-module g711.so
-module aufile.so
-module aubridge.so
-module sndfile.so
-module_tmp account.so
-module_app menu.so
-module_app ctrl_tcp.so
-"""
 
 
 class CallEnded(Exception):
@@ -50,14 +32,11 @@ class CallEnded(Exception):
 class Softphone:
     """One telephone, at most one call at a time."""
 
-    def __init__(self, folder: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+    def __init__(self, folder: Path, program: Baresip) -> None:
         self._folder = folder
-        self._writer = writer
-        self._events: list[dict[str, Any]] = []
-        self._call_id: str | None = None
-        """Of the call that counts: the first one, or the one to which it was transferred."""
-        self._changed = asyncio.Condition()
-        self._reading = asyncio.create_task(self._read(reader))
+        self._program = program
+        self._moved_to: str | None = None
+        """The call to which the first one was transferred, by its id."""
         self._files = 0
         self._recording = 0
         """Which recording is of the call that counts."""
@@ -68,12 +47,12 @@ class Softphone:
         Raises:
             CallEnded: it is refused.
         """
-        await self._command("dial", uri)
+        await self._program.command("dial", uri)
         await self.answered()
 
     async def hang_up(self) -> None:
         """End the call; returns once it is over for the telephone."""
-        await self._command("hangup")
+        await self._program.command("hangup")
         await self.ended()
 
     async def ended(self) -> str:
@@ -91,7 +70,7 @@ class Softphone:
             pcm: int16, (samples,), 8 kHz.
         """
         already = self._recorded("enc").size
-        await self._command("ausrc", f"aufile,{self._file(pcm)}")
+        await self._program.command("ausrc", f"aufile,{self._file(pcm)}")
         await self._until(lambda: self._recorded("enc").size >= already + pcm.size)
 
     async def press(self, keys: str, gap_s: float = KEY_S) -> None:
@@ -102,7 +81,7 @@ class Softphone:
             gap_s: from one to the next, seconds.
         """
         for key in keys:
-            await self._command("sndcode", key)
+            await self._program.command("sndcode", key)
             await asyncio.sleep(gap_s)
 
     async def answered(self) -> None:
@@ -126,7 +105,7 @@ class Softphone:
         moved = await self._until_event(
             lambda event: event["type"] == "CALL_ESTABLISHED" and event["id"] != self._call_id
         )
-        self._call_id, self._recording = moved["id"], -1
+        self._moved_to, self._recording = moved["id"], -1
         return str(told["param"])
 
     async def hold(self) -> None:
@@ -144,7 +123,7 @@ class Softphone:
     def keys(self) -> str:
         """The keys that the other side has pressed."""
         return "".join(
-            event["param"] for event in self._events if event["type"] == "CALL_DTMF_START"
+            event["param"] for event in self._program.events if event["type"] == "CALL_DTMF_START"
         )
 
     async def until_keys(self) -> None:
@@ -168,12 +147,6 @@ class Softphone:
         await self._until(
             lambda: self.heard().size - last_audible(self.heard()) > ANSWER_OVER_S * RATE_HZ
         )
-
-    async def close(self) -> None:
-        """Stop listening to baresip."""
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
-        self._writer.close()
 
     def _file(self, pcm: Pcm16) -> Path:
         """A file with the speech and then enough of the line's own noise."""
@@ -201,54 +174,33 @@ class Softphone:
             self._raise_if_ended()
             await asyncio.sleep(_POLL_S)
 
-    async def _until_event(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        async with self._changed:
-            while True:
-                for event in self._events:
-                    if wanted(event):
-                        return event
-                self._raise_if_ended()
-                await self._changed.wait()
+    async def _until_event(self, wanted: Callable[[Event], bool]) -> Event:
+        return await self._program.until(wanted, self._raise_if_ended)
+
+    @property
+    def _call_id(self) -> str | None:
+        """The call that counts: the first one, or the one to which it was transferred."""
+        first = (event["id"] for event in self._program.events if event.get("id"))
+        return self._moved_to or next(first, None)
 
     def _raise_if_ended(self) -> None:
-        for event in self._events:
-            if event["type"] == "CALL_CLOSED" and event["id"] == self._call_id:
+        call_id = self._call_id
+        for event in self._program.events:
+            if event["type"] == "CALL_CLOSED" and event["id"] == call_id:
                 raise CallEnded(event.get("param", ""))
 
     async def _offer(self, command: str) -> None:
         """Have baresip send a new INVITE; returns once it is answered."""
         already = self._answers()
-        await self._command(command)
+        await self._program.command(command)
         await self._until_event(lambda _: self._answers() > already)
 
     def _answers(self) -> int:
         """How many of our offers for sound have been answered."""
         return sum(
             event["type"] == "CALL_REMOTE_SDP" and event.get("param") == "answer"
-            for event in self._events
+            for event in self._program.events
         )
-
-    async def _command(self, command: str, params: str = "") -> None:
-        """Tell baresip what to do; it answers with the event that follows."""
-        message = json.dumps({"command": command} | ({"params": params} if params else {}))
-        self._writer.write(f"{len(message)}:{message},".encode())
-        await self._writer.drain()
-
-    async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Collect baresip's events: netstrings with one JSON object each."""
-        while True:
-            try:
-                length = int((await reader.readuntil(b":"))[:-1])
-            except asyncio.IncompleteReadError:
-                return
-            message = json.loads((await reader.readexactly(length + 1))[:-1])
-            async with self._changed:
-                if message.get("event"):
-                    self._events.append(message)
-                    self._call_id = self._call_id or message.get("id")
-                elif not message["ok"]:
-                    raise RuntimeError(f"baresip: {message['data']}")
-                self._changed.notify_all()
 
 
 @asynccontextmanager
@@ -269,62 +221,19 @@ async def softphone(
         port: where it takes calls; None: at some free port.
         answers: whether it answers calls by itself; otherwise it rings.
     """
-    control_port = _free_port(socket.SOCK_STREAM, "127.0.0.1")
     account = f"<sip:{user}@{NEAR_IPV4}>;regint=0;audio_codecs=PCMU/8000/1"
     if password:
         account += f';auth_pass="{password}"'
     if answers:
         account += ";answermode=auto"
-    sip_port = port or _free_port(socket.SOCK_DGRAM, NEAR_IPV4)
-    _write_settings(folder, f"{account}\n", sip_port, control_port)
-    with (folder / "log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            "baresip", "-4", "-f", folder,
-            stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
-    try:
-        phone = Softphone(folder, *await _connect(process, control_port))
-        try:
-            yield phone
-        finally:
-            await phone.close()
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
+    sip_port = port or free_port(socket.SOCK_DGRAM, NEAR_IPV4)
+    async with baresip(folder, account, _noise(folder), sip_port) as program:
+        yield Softphone(folder, program)
 
 
-def _write_settings(folder: Path, account: str, sip_port: int, control_port: int) -> None:
+def _noise(folder: Path) -> Path:
+    """The line's own noise, in a file of a folder that is made here."""
     folder.mkdir()
-    noise = folder / "noise.wav"
-    write_wav(noise, silence(_LINE_NOISE_S, RATE_HZ))
-    (folder / "config").write_text(
-        _CONFIG.format(
-            modules=_MODULES,
-            address=NEAR_IPV4,
-            sip_port=sip_port,
-            noise=noise,
-            folder=folder,
-            control_port=control_port,
-        )
-    )
-    (folder / "accounts").write_text(account)
-
-
-def _free_port(kind: socket.SocketKind, address: str) -> int:
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind((address, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-async def _connect(
-    process: asyncio.subprocess.Process, port: int
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect until it listens: baresip has no other sign of being ready."""
-    while process.returncode is None:
-        try:
-            return await asyncio.open_connection("127.0.0.1", port)
-        except ConnectionRefusedError:
-            await asyncio.sleep(_POLL_S)
-    raise RuntimeError(f"baresip ended with status {process.returncode}")
+    path = folder / "noise.wav"
+    write_wav(path, silence(_LINE_NOISE_S, RATE_HZ))
+    return path

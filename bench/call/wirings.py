@@ -12,19 +12,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import psutil
 import yaml
 from livekit import api
 
 from bench import stock_agent
 from bench.call.answers import DISCLOSURE, GREETING, LONG_INSTRUCTIONS, SHORT_INSTRUCTIONS
 from bench.call.engines import Engines, running
-from bench.call.worker_process import logged_worker
-from bench.children import free_port
-from bench.turns.replay import EAGER_LIMIT_S
-from tests.stack import CHECKOUT, Stack, clean_environment, running_stack
+from bench.call.worker_process import further_worker, logged_worker
+from bench.turns.replay import EAGER_LIMIT_S, EAGER_THRESHOLD
+from tests.stack import Stack, clean_environment, running_stack
 from voice_agent.caller.token_client import JoinTicket
-from voice_agent.stack.plan import REGISTERED
+from voice_agent.stack.plan import DRAIN_S, REGISTERED
 
 _MOST_CALLS: Final = 32
 _CAPACITY_STREAMS: Final = 64
@@ -51,8 +49,12 @@ OURS: Final = Wiring("parley", "parley", "our agent, its default settings")
 EAGER: Final = Wiring(
     "parley, eager",
     "parley-eager",
-    f"our agent, told to wait {EAGER_LIMIT_S} s at most instead of 1 s",
-    {"PARLEY_TURN_MAX_SILENCE_S": str(EAGER_LIMIT_S)},
+    f"our agent, quicker to answer: threshold {EAGER_THRESHOLD}, {EAGER_LIMIT_S} s for words that "
+    "may be all",
+    {
+        "PARLEY_TURN_THRESHOLD": str(EAGER_THRESHOLD),
+        "PARLEY_TURN_WHOLE_SILENCE_S": str(EAGER_LIMIT_S),
+    },
 )
 STOCK: Final = Wiring(
     "stock",
@@ -119,26 +121,17 @@ def call_stack(
         with running_stack(home, **tuned, **models, **given) as up, ExitStack() as workers:
             workers.callback(shutil.copytree, up.log_dir, logs, dirs_exist_ok=True)
             for wiring in beside:
-                start = _stock_worker if wiring is STOCK else _further_worker
-                workers.enter_context(start(up, wiring))
+                workers.enter_context(_worker(up, wiring))
             yield CallStack(up, up.processes["worker"])
 
 
-def _further_worker(up: Stack, wiring: Wiring) -> AbstractContextManager[object]:
-    """Our stack's worker once more, with other settings."""
-    environment = {
-        **psutil.Process(up.processes["worker"]).environ(),
-        "PARLEY_AGENT_NAME": wiring.agent_name,
-        "PARLEY_WORKER_PORT": str(free_port()),
-        "PARLEY_WORKER_METRICS_PORT": str(free_port()),
-        **wiring.settings,
-    }
-    script = CHECKOUT / "agent" / "agent.py"
-    command = [sys.executable, str(script), "start", "--drain-timeout", "2"]
-    return logged_worker(command, environment, REGISTERED, up.log_dir / f"{wiring.agent_name}.log")
+def _worker(up: Stack, wiring: Wiring) -> AbstractContextManager[object]:
+    if wiring is STOCK:
+        return _stock_worker(up, wiring.agent_name)
+    return further_worker(up, wiring.agent_name, wiring.settings)
 
 
-def _stock_worker(up: Stack, wiring: Wiring) -> AbstractContextManager[object]:
+def _stock_worker(up: Stack, agent_name: str) -> AbstractContextManager[object]:
     models = stock_agent.Models(up.speech_url, up.llm_url, up.llm_model)
     environment = {
         **clean_environment(),
@@ -148,8 +141,8 @@ def _stock_worker(up: Stack, wiring: Wiring) -> AbstractContextManager[object]:
         "LIVEKIT_API_KEY": up.livekit_api_key,
         "LIVEKIT_API_SECRET": up.livekit_api_secret,
     }
-    command = [sys.executable, "-m", "bench.stock_agent", "start", "--drain-timeout", "2"]
-    return logged_worker(command, environment, REGISTERED, up.log_dir / f"{wiring.agent_name}.log")
+    command = (sys.executable, "-m", "bench.stock_agent", "start", "--drain-timeout", str(DRAIN_S))
+    return logged_worker(command, environment, REGISTERED, up.log_dir / f"{agent_name}.log")
 
 
 def _settings(personas: Path) -> dict[str, str]:

@@ -24,12 +24,12 @@ from bench.options import (
     setting_option,
 )
 from bench.phone.benchmark import Benchmark
-from bench.phone.network import restart_inside, why_no_telephone
 from bench.phone.plan import FULL, MOST_CALLS, QUICK, parse_ladder
 from bench.phone.report import Report
 from bench.phone.tables import ladder_table, path_table, series_table
 from bench.run import Output, run_to_report
 from speech_server.errors import SpeechError
+from tests.phone_network import restart_inside, why_no_telephone
 from voice_agent.settings import home_dir
 
 

@@ -1,7 +1,6 @@
 """What calls leave behind: rooms, processes, open files and ports that were not there before."""
 
 import asyncio
-import socket
 import time
 from dataclasses import asdict, dataclass, fields
 from typing import Final
@@ -9,11 +8,11 @@ from typing import Final
 import psutil
 
 from bench.phone.stack import CalledStack
+from tests.process_footprint import unpooled_fds
 
 _SETTLE_LIMIT_S: Final = 30.0
 """Longest wait for what calls used to be given back; media ports are kept for 5 s."""
 _POLL_S: Final = 0.5
-_LOOPBACK: Final = ("127.", "::1")
 
 
 @dataclass(frozen=True)
@@ -78,12 +77,10 @@ def _held(pid: int, rooms: int) -> Held:
         try:
             if process.status() == psutil.STATUS_ZOMBIE:
                 continue
-            sockets, handles = process.net_connections("inet"), process.num_fds()
+            own_files, sockets = unpooled_fds(process), process.net_connections("udp")
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
-        # ::ffff: is how IPv6 sockets write addresses of IPv4
-        far = (one.raddr.ip.removeprefix("::ffff:") for one in sockets if one.raddr)
         processes += 1
-        files += handles - sum(address.startswith(_LOOPBACK) for address in far)
-        ports += sum(one.type == socket.SOCK_DGRAM for one in sockets)
+        files += own_files
+        ports += len(sockets)
     return Held(rooms, processes, files, ports)

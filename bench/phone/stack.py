@@ -1,6 +1,5 @@
 """The stack that is called, by telephone and through WebRTC, with the bench's scripted model."""
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from bench.call.engines import REAL
 from bench.call.wirings import LONG_PERSONA, OURS, SHORT_PERSONA, CallStack, call_stack
 from tests.isolated_network import NEAR_IPV4
 from tests.phone_network import livekit_sip
-from tests.phone_stack import PhoneStack
-from tests.stack import PARLEY
+from tests.phone_stack import PhoneStack, apply_trunks
 from voice_agent.caller.token_client import JoinTicket
 from voice_agent.stack.running_stack import RunningStack, read_running_stack
+from voice_agent.stack.settings import RunSettings
 
 HERE: Final = NEAR_IPV4
 """The telephones' address, and livekit-sip's."""
@@ -24,7 +23,6 @@ SHORT_NUMBER: Final = "+15550100"
 """Answered in short sentences. Numbers with 555-01 are nobody's."""
 LONG_NUMBER: Final = "+15550101"
 """Answered at length."""
-_APPLY_LIMIT_S: Final = 60.0
 
 
 @dataclass(frozen=True)
@@ -63,18 +61,19 @@ def called_stack(settings: Mapping[str, str], logs: Path) -> Iterator[CalledStac
         "sip_port": "0",
         "sip_listen": HERE,
         "livekit_sip_bin": str(livekit_sip()),
+        # tests run without; nothing runs beside a bench
+        "niceness": str(RunSettings.model_fields["niceness"].default),
     }
     with call_stack(REAL, {**own, **settings}, logs) as calls:
         running = read_running_stack(calls.stack.home)
         assert running is not None, "the stack has ended"
         assert running.sip_address is not None, "the stack has no telephone"
-        _apply_trunks(calls)
+        _make_trunks(calls)
         yield CalledStack(calls, PhoneStack(calls.stack, running.sip_address), running)
 
 
-def _apply_trunks(calls: CallStack) -> None:
-    """Make the trunk and its rules as an operator does."""
-    stack = calls.stack
+def _make_trunks(calls: CallStack) -> None:
+    """Lead each number to its persona."""
     personas = {SHORT_NUMBER: SHORT_PERSONA, LONG_NUMBER: LONG_PERSONA}
     trunks = {
         "inbound": {"bench": {"numbers": list(personas), "allowed_addresses": [HERE]}},
@@ -85,17 +84,6 @@ def _apply_trunks(calls: CallStack) -> None:
             for number, persona in personas.items()
         },
     }  # fmt: skip
-    file = stack.home / "trunks.yaml"
+    file = calls.stack.home / "trunks.yaml"
     file.write_text(yaml.safe_dump(trunks), encoding="utf-8")
-    subprocess.run(
-        [PARLEY, "phone", "apply", "--yes", file],
-        env={
-            **stack.environment,
-            "LIVEKIT_URL": stack.livekit_url,
-            "PARLEY_PERSONAS_DIR": str(stack.home / "personas"),
-        },
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        check=True,
-        timeout=_APPLY_LIMIT_S,
-    )
+    apply_trunks(calls.stack, file, PARLEY_PERSONAS_DIR=str(calls.stack.home / "personas"))

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.children import free_port
 from tests.isolated_network import NEAR_IPV4
-from tests.phone_stack import PhoneStack
+from tests.phone_stack import PhoneStack, apply_trunks
 from tests.sip_telephone import ANSWERS, RINGS_ON, SipTelephone, sip_telephone
 from voice_agent.opening_hours import WEEKDAYS
 from voice_agent.phone.apply import read_provisioned
@@ -34,15 +35,12 @@ TRUNK = "carrier"
 @pytest.fixture(scope="module")
 def carrier(phone_stack: PhoneStack, tmp_path_factory: pytest.TempPathFactory) -> int:
     """Port to which the trunk leads."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind((NEAR_IPV4, 0))
-        port: int = probe.getsockname()[1]
+    port = free_port(socket.SOCK_DGRAM, NEAR_IPV4)
     trunks = tmp_path_factory.mktemp("carrier") / "trunks.yaml"
     trunks.write_text(
         f"outbound:\n  {TRUNK}: {{address: '{NEAR_IPV4}:{port}', numbers: ['+15550100']}}\n"
     )
-    status, output = asyncio.run(parley(phone_stack, "apply", trunks, "--yes"))
-    assert status == 0, output
+    apply_trunks(phone_stack.stack, trunks)
     return port
 
 

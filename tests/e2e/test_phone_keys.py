@@ -62,7 +62,7 @@ async def test_a_storm_of_keys_is_survived(desk: Desk, tmp_path: Path) -> None:
     async with asyncio.TaskGroup() as tasks:
         # it ends when the agent has understood the entry after the storm, and hangs up
         tasks.create_task(sipp("key_storm", desk.stack.address, tmp_path, number=NUMBER))
-        async with watching(desk.stack) as seen:
+        async with desk.worker.alive(), watching(desk.stack) as seen:
             await desk.model.until_asked("keys: 2580")
     await desk.stack.until_no_room_is_left()
     assert len(seen.keys) > len(STORM) / 2, "the storm did not come"

@@ -10,6 +10,7 @@ import pytest
 
 from tests.heard import share_heard, words_heard
 from tests.phone_desk import COLLEAGUE, FAILED_WORDS, Desk
+from tests.phone_talk import hear_answer
 from tests.scripted_model import TOOL_RESULT, Script, ToolCall
 from tests.sip_telephone import RINGS_ON, sip_telephone
 from tests.softphone import Softphone
@@ -55,12 +56,22 @@ def longest_silence_s(heard: Pcm16) -> float:
     return float(np.diff(audible).max()) / RATE_HZ
 
 
+async def begin_transfer(caller: Softphone, keys: str) -> int:
+    """Ask for a transfer, and hear its first sound.
+
+    Returns:
+        How many samples had been heard by then.
+    """
+    await caller.press(keys)
+    await caller.until_audible(caller.heard().size)
+    return caller.heard().size
+
+
 async def hears(listener: Softphone, speaker: Softphone) -> bool:
     """Whether one hears what the other sends."""
     due = listener.heard().size
     await speaker.say(tone())
-    await listener.until_audible(due)
-    await listener.until_silent()
+    await hear_answer(listener, due)
     return holds_tone(listener.heard()[due:])
 
 
@@ -78,12 +89,9 @@ async def test_a_person_hears_a_summary_and_gets_the_caller(desk: Desk, tmp_path
         desk.colleague(tmp_path / "colleague") as colleague,
         desk.call(tmp_path / "caller", SCRIPT) as caller,
     ):
-        await caller.press(WARM)
-        await caller.until_audible(caller.heard().size)
-        began = caller.heard().size
+        began = await begin_transfer(caller, WARM)
         await colleague.answered()
-        await colleague.until_audible()
-        await colleague.until_silent()
+        await hear_answer(colleague, 0)
         summary = colleague.heard()
         on_hold = caller.heard().size
         await caller.say(tone())
@@ -92,8 +100,7 @@ async def test_a_person_hears_a_summary_and_gets_the_caller(desk: Desk, tmp_path
         assert is_silence(colleague.heard()[summary.size :]), "the person hears the caller"
         due = colleague.heard().size
         await colleague.press("1")
-        await colleague.until_audible(due)
-        await colleague.until_silent()
+        await hear_answer(colleague, due)
         meanwhile = caller.heard()[began:]
         assert await hears(colleague, caller)
         assert await hears(caller, colleague)
@@ -112,9 +119,7 @@ async def test_a_caller_is_moved_by_their_own_carrier(desk: Desk, tmp_path: Path
         desk.colleague(tmp_path / "colleague") as colleague,
         desk.call(tmp_path / "caller", SCRIPT) as caller,
     ):
-        await caller.press(COLD)
-        await caller.until_audible(caller.heard().size)
-        began = caller.heard().size
+        began = await begin_transfer(caller, COLD)
         assert await caller.transferred() == f"<sip:{COLLEAGUE}@{address}:{port}>"
         await desk.stack.until_no_room_is_left()
         # nothing of ours is left between the two
@@ -138,8 +143,7 @@ async def test_a_caller_whom_nobody_takes_is_told_and_the_call_goes_on(
         await colleague.until_rung(COLLEAGUE)
         if answer == RINGS_ON:
             await colleague.until_cancelled(COLLEAGUE)
-        await caller.until_audible(due)
-        await caller.until_silent()
+        await hear_answer(caller, due)
         heard = caller.heard()[due:]
     assert share_heard(f"{FAILED_WORDS} {GOES_ON}", sound_of(heard), RATE_HZ) > 0.6
     assert longest_silence_s(heard) < DEAD_AIR_S

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,13 @@ from bench.call.worker_cost import CostMeter
 from bench.call.worker_process import logged_worker
 
 READY = re.compile("registered worker")
+ENDS_WHEN_TOLD = """
+import signal
+def end(*_): raise SystemExit("out of memory")
+signal.signal(signal.SIGUSR1, end)
+print("registered worker", flush=True)
+signal.pause()
+"""
 BURNS = """
 import subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "sum(range(10**7)); print(flush=True); input()"],
@@ -30,9 +38,9 @@ def test_a_worker_is_ready_once_it_says_so(tmp_path: Path) -> None:
     command = worker(
         tmp_path, "import signal; print('registered worker', flush=True); signal.pause()"
     )
-    with logged_worker(command, os.environ, READY, tmp_path / "log") as process:
+    with logged_worker(command, os.environ, READY, tmp_path / "log") as running:
         pass
-    assert process.poll() is not None
+    assert running.process.poll() is not None
     assert (tmp_path / "log").read_text() == "registered worker\n"
 
 
@@ -43,6 +51,16 @@ def test_a_worker_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
         logged_worker(command, os.environ, READY, tmp_path / "log"),
     ):
         pytest.fail("it was taken for ready")
+
+
+def test_a_worker_that_ends_once_it_was_ready_is_told_as_well(tmp_path: Path) -> None:
+    command = worker(tmp_path, ENDS_WHEN_TOLD)
+    with logged_worker(command, os.environ, READY, tmp_path / "log") as running:
+        running.raise_if_ended()
+        running.process.send_signal(signal.SIGUSR1)
+        running.process.wait()
+        with pytest.raises(RuntimeError, match=r"status 1:\n(.*\n)*out of memory"):
+            running.raise_if_ended()
 
 
 def test_what_children_use_is_the_workers(tmp_path: Path) -> None:

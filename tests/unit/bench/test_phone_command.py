@@ -1,13 +1,16 @@
+import os
+import shutil
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from bench.options import BadOption
-from bench.phone import command, network
+from bench.phone import command
 from bench.phone.lines import conversation
 from bench.phone.plan import FULL, QUICK, parse_ladder
 from speech_server.errors import EngineFailed
+from tests import phone_network
 from voice_agent.caller.sound import FRAME_SAMPLES
 from voice_agent.cli import app
 
@@ -83,9 +86,9 @@ def test_the_command_starts_anew_in_a_network_of_its_own_once(
     monkeypatch: pytest.MonkeyPatch, inside: bool, becomes: int
 ) -> None:
     started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(network, "is_inside", lambda: inside)
-    monkeypatch.setattr(network.os, "execvp", lambda _, command: started.append(command))
-    network.restart_inside(["python", "parley", "bench", "phone"])
+    monkeypatch.setattr(phone_network, "is_inside", lambda: inside)
+    monkeypatch.setattr(os, "execvp", lambda _, command: started.append(command))
+    phone_network.restart_inside(["python", "parley", "bench", "phone"])
     assert len(started) == becomes
     assert all(one[-3:] == ("parley", "bench", "phone") for one in started)
 
@@ -93,12 +96,12 @@ def test_the_command_starts_anew_in_a_network_of_its_own_once(
 def test_without_redis_or_livekit_sip_the_reason_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(network, "is_inside", lambda: True)
-    monkeypatch.setattr(network.shutil, "which", lambda _: None)
-    assert "redis-server" in (network.why_no_telephone() or "")
-    monkeypatch.setattr(network.shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(network, "livekit_sip", lambda: None)
-    assert "parley setup" in (network.why_no_telephone() or "")
+    monkeypatch.setattr(phone_network, "is_inside", lambda: True)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert "redis-server" in (phone_network.why_no_telephone() or "")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(phone_network, "livekit_sip", lambda: None)
+    assert "parley setup" in (phone_network.why_no_telephone() or "")
 
 
 def test_a_ladder_is_read() -> None:
