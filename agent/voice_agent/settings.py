@@ -199,11 +199,14 @@ class AgentSettings(ParleySettings):
     """Score from which a caller is done. Empty: the one tuned for our scorer. Higher: fewer callers
     cut off, later answers."""
     turn_max_silence_s: float = Field(1.0, ge=0.2, le=5)
-    """Silence after which a caller is done whatever the score, seconds. 0.6 takes 0.4 s off the
-    slowest answers and cuts off three times as many callers (docs/adr/0007-end-of-turn.md).
-    """
+    """Silence after which a caller is done whatever the score, seconds."""
+    turn_whole_silence_s: float = Field(0.65, ge=0.2, le=5)
+    """Silence after which a caller is done whose words may be all, seconds. 0.5 takes 0.15 s off
+    the slower answers and cuts off twice as many callers (docs/adr/0007-end-of-turn.md)."""
     phone_turn_threshold: float | None = Field(None, gt=0, lt=1)
     """The same for callers on a telephone; None: `turn_threshold`."""
+    phone_turn_whole_silence_s: float = Field(0.75, ge=0.2, le=5)
+    """The same for callers on a telephone, whose lines add delay."""
     phone_turn_max_silence_s: float = Field(1.2, ge=0.2, le=5)
     """The same for callers on a telephone, whose lines add delay."""
     phone_trunk: OptionalText = None

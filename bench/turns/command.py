@@ -18,7 +18,15 @@ from bench.turns.evaluation import PARTS, Heard, Result, evaluate, turns_of
 from bench.turns.fit import fit_weights, tune_threshold
 from bench.turns.floor import FloorResult, evaluate_floor
 from bench.turns.recorded_set import recorded_set
-from bench.turns.replay import EAGER_LIMIT_S, READ_DELAY_S, Rule, fixed_silence, framework, ours
+from bench.turns.replay import (
+    EAGER_LIMIT_S,
+    EAGER_THRESHOLD,
+    READ_DELAY_S,
+    Rule,
+    fixed_silence,
+    framework,
+    ours,
+)
 from bench.turns.trace import traces
 from speech_server.errors import EngineFailed
 from voice_agent.settings import home_dir
@@ -28,7 +36,7 @@ from voice_agent.turns.tuned import THRESHOLD, WEIGHTS
 
 OURS: Final = "ours"
 OURS_GPU: Final = "ours, words sooner"
-OURS_EAGER: Final = f"ours, {EAGER_LIMIT_S} s, words sooner"
+OURS_EAGER: Final = "ours, eager, words sooner"
 STOCK: Final = "v1-mini, stock"
 _SOON_S: Final = 0.03
 """Words as soon as a recogniser on a GPU has them, seconds: assumed, and said so."""
@@ -39,6 +47,12 @@ def turns(
     hard_limit: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.2, max=1.0, help="Our longest wait.")
     ] = 1.0,
+    whole_limit: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.2, max=1.0, help="The same where the words may be all."
+        ),
+    ] = 0.65,
     fit: Annotated[
         bool,
         typer.Option("--fit", help="Fit weights and threshold on the tuned part, use them."),
@@ -73,16 +87,17 @@ def turns(
     if fit:
         tuned = [trace for _, trace in turns_of(heard, "tuned")]
         weights = fit_weights(tuned)
-        threshold = tune_threshold(tuned, weights, hard_limit, cut_off_rate)
+        limits = EndpointingSettings(threshold, hard_limit, whole_limit)
+        threshold = tune_threshold(tuned, weights, limits, cut_off_rate)
         _show_fit(console, weights, threshold)
-    rules = _rules(weights, EndpointingSettings(threshold, hard_limit))
+    settings = EndpointingSettings(threshold, hard_limit, whole_limit)
+    rules = _rules(weights, settings)
     results = [
         evaluate(name, rule, part, turns_of(heard, part))
         for part in PARTS
         for name, rule in rules.items()
     ]
     console.print(_table(results))
-    settings = EndpointingSettings(threshold, hard_limit)
     floor = [evaluate_floor(part, heard, LogisticScorer(weights), settings) for part in PARTS]
     console.print(_floor_table(floor))
     if json_file is not None:
@@ -93,10 +108,11 @@ def turns(
 
 def _rules(weights: Weights, settings: EndpointingSettings) -> dict[str, Rule]:
     scorer = LogisticScorer(weights)
+    eager = replace(settings, threshold=EAGER_THRESHOLD, whole_limit_s=EAGER_LIMIT_S)
     return {
         OURS: ours(scorer, settings),
         OURS_GPU: ours(scorer, settings, _SOON_S),
-        OURS_EAGER: ours(scorer, replace(settings, hard_limit_s=EAGER_LIMIT_S), _SOON_S),
+        OURS_EAGER: ours(scorer, eager, _SOON_S),
         STOCK: framework(min_delay_s=0.3, max_delay_s=2.5),
         "v1-mini, no floor, 1 s": framework(min_delay_s=0.0, max_delay_s=1.0),
         "0.5 s of silence": fixed_silence(0.5),
@@ -126,13 +142,13 @@ def _floor_table(results: list[FloorResult]) -> Table:
     table = Table(title="Who has the floor when a caller speaks over the agent")
     for name in ("part", "back-channels", "ignored", "silent p50 ms", "p95 ms"):
         table.add_column(name, justify="left" if name == "part" else "right")
-    for name in ("interruptions", "heeded", "told to be silent p50 ms", "p95 ms"):
+    for name in ("interruptions", "heeded", "told to be silent p50 ms", "p95 ms", "max ms"):
         table.add_column(name, justify="right")
     for one in results:
         table.add_row(
             one.part, str(one.backchannels), str(one.ignored), ms(one.silent_p50_s),
             ms(one.silent_p95_s), str(one.interruptions), str(one.heeded), ms(one.stopped_p50_s),
-            ms(one.stopped_p95_s),
+            ms(one.stopped_p95_s), ms(one.stopped_max_s),
         )  # fmt: skip
     return table
 
@@ -167,6 +183,6 @@ def _show_fit(console: Console, weights: Weights, threshold: float) -> None:
     console.print("For voice_agent/turns/tuned.py:")
     for kind, value in weights.ending.items():
         console.print(f"  Ending.{kind.name}: {value},")
-    for part in ("sound", "silence", "tone", "pitch", "fade"):
+    for part in ("sound", "silence", "tone", "pitch", "fade", "length"):
         console.print(f"  {part}={getattr(weights, part)},")
     console.print(f"  THRESHOLD = {threshold}")

@@ -1,19 +1,21 @@
 """Fits the scorer's weights and its threshold on the tuned part of the recorded set."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.turns.replay import READ_DELAY_S, follow
+from bench.turns.replay import READ_DELAY_S, follow, ours
 from bench.turns.trace import Trace
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
 from voice_agent.turns.scorer import (
     Evidence,
     LogisticScorer,
     Weights,
+    log_length,
     sound_log_odds,
     tone_counts,
 )
@@ -56,29 +58,23 @@ def fit_weights(traces: Sequence[Trace]) -> Weights:
 
 
 def tune_threshold(
-    traces: Sequence[Trace], weights: Weights, hard_limit_s: float, cut_off_rate: float
+    traces: Sequence[Trace], weights: Weights, limits: EndpointingSettings, cut_off_rate: float
 ) -> float:
     """The lowest threshold that cuts off no more than a share of the utterances.
 
     Args:
         traces: the utterances.
         weights: of the scorer.
-        hard_limit_s: silence after which a turn is taken whatever the score, seconds.
+        limits: when a turn is over whatever the score; the threshold in it does not count.
         cut_off_rate: the share, in [0, 1].
     """
-    scorer = LogisticScorer(weights)
-    # What an utterance that is not cut off by the limit scores at most before its end.
-    highest = [
-        max((scorer.score(m.evidence) for m in moments if m.position < trace.end), default=0.0)
-        for trace, moments in ((trace, _moments(trace)) for trace in traces)
-        if not _limit_cuts_off(trace, hard_limit_s)
-    ]
-    by_limit = len(traces) - len(highest)
-    for threshold in _THRESHOLDS:
-        cut_off = by_limit + sum(score >= threshold for score in highest)
-        if cut_off <= cut_off_rate * len(traces):
-            return round(float(threshold), 3)
-    return float(_THRESHOLDS[-1])
+
+    def is_enough(threshold: float) -> bool:
+        rule = ours(LogisticScorer(weights), replace(limits, threshold=float(threshold)))
+        return sum(rule(trace).cut_off for trace in traces) <= cut_off_rate * len(traces)
+
+    lowest = bisect_left(_THRESHOLDS[:-1], True, key=is_enough)
+    return round(float(_THRESHOLDS[lowest]), 3)
 
 
 class _Collector:
@@ -101,13 +97,6 @@ def _moments(trace: Trace) -> list[_Moment]:
         endpointer.is_over()
         found += [_Moment(position, endpointer.speech_end, shown) for shown in collector.shown]
     return found
-
-
-def _limit_cuts_off(trace: Trace, hard_limit_s: float) -> bool:
-    return any(
-        heard.position < trace.end and heard.speech_end and heard.silence_s >= hard_limit_s
-        for heard in trace.heard
-    )
 
 
 def _observations(traces: Sequence[Trace]) -> tuple[_Rows, _Rows, _Rows]:
@@ -133,4 +122,5 @@ def _features(evidence: Evidence) -> list[float]:
     kinds = [float(evidence.ending is kind) for kind in Ending]
     tone = evidence.tone if tone_counts(evidence.ending) else None
     voice = (0.0, 0.0, 0.0) if tone is None else (1.0, tone.pitch, tone.fade_db)
-    return [*kinds, sound_log_odds(evidence.sound), evidence.silence_s, *voice]
+    length = log_length(evidence.speech_s)
+    return [*kinds, sound_log_odds(evidence.sound), evidence.silence_s, *voice, length]

@@ -1,39 +1,47 @@
 """Who has the floor when a caller speaks over the agent: our turn taker, replayed over the set.
 
 The agent speaks all the while and has more to say. Times are the audio's, from the caller's first
-sound; what the network and the agent's queue add comes on top.
+audible sample; what the network and the agent's queue add comes on top.
 """
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from livekit.local_inference import VAD
 
 from bench.percentiles import Percentiles
 from bench.turns.evaluation import Heard
 from bench.turns.recorded_set import Utterance
+from bench.turns.render import RATE_HZ as RECORDED_RATE_HZ
 from bench.turns.replay import READ_DELAY_S
 from bench.turns.script import Part
 from bench.turns.trace import LEAD_S, Trace, frames, stream_audio
+from voice_agent.caller.sound import audible_indices
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
+from voice_agent.turns.onset import SpeechOnset
 from voice_agent.turns.scorer import EndScorer
 from voice_agent.turns.sound import Pcm16
-from voice_agent.turns.speech_activity import RATE_HZ, SpeechActivity
+from voice_agent.turns.speech_activity import RATE_HZ, WINDOW_SAMPLES, SpeechActivity
 from voice_agent.turns.taker import StreamTurnTaker
+
+_PHASES: Final = range(0, WINDOW_SAMPLES, WINDOW_SAMPLES // 8)
+"""Samples by which an interruption begins earlier in a window of the voice activity model, which
+decides how soon it is noticed: a caller begins anywhere in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenOver:
-    """What became of the agent's speech. Times in seconds from the caller's first sound."""
+    """What became of the agent's speech."""
 
-    silent_after_s: float | None
-    """When the agent fell silent; None: it never did."""
     silent_for_s: float
     """How long it was, where it kept the floor."""
     taken: bool
     """Whether it lost the floor."""
     taken_after_s: float | None
+    """Seconds from the caller's first audible sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,10 @@ class FloorResult:
     heeded: int
     """Interruptions that took the floor."""
     stopped_p50_s: float | None
-    """From an interruption's first sound until the agent was told to be silent."""
+    """From an interruption's first audible sample until the agent was told to be silent, over all
+    places in a window where it may begin; infinite where it never was."""
     stopped_p95_s: float | None
+    stopped_max_s: float | None
 
 
 @dataclass
@@ -61,15 +71,12 @@ class _Scene:
 
     position: int = 0
     silent_since: int | None = None
-    first_silent: int | None = None
     silent: int = 0
     taken: int | None = None
     agent_has_it: bool = field(default=True, init=False)
 
     def hold_agent(self) -> None:
         self.silent_since = self.position
-        if self.first_silent is None:
-            self.first_silent = self.position
 
     def release_agent(self) -> None:
         if self.silent_since is not None:
@@ -112,9 +119,7 @@ async def _speak_over(
     utterance: Utterance, trace: Trace, scorer: EndScorer, settings: EndpointingSettings
 ) -> SpokenOver:
     scene = _Scene()
-    endpointer = Endpointer(scorer, lambda: settings, "en")
-    activity = SpeechActivity(VAD())
-    taker = StreamTurnTaker(scene, scene, activity, endpointer, _Undecided(), lambda _: None)
+    taker = _taker(scene, scorer, settings)
     readings = [(r.asked_at + round(READ_DELAY_S * RATE_HZ), r) for r in trace.readings]
     for frame in frames(stream_audio(utterance)):
         scene.position += len(frame)
@@ -123,17 +128,55 @@ async def _speak_over(
             _, reading = readings.pop(0)
             taker.read(reading.text, reading.asked_at)
     taker.close()
-    began = round(LEAD_S * RATE_HZ)
-
-    def after_s(position: int | None) -> float | None:
-        return None if position is None else (position - began) / RATE_HZ
-
+    began = _began(utterance)
     return SpokenOver(
-        silent_after_s=after_s(scene.first_silent),
         silent_for_s=scene.silent / RATE_HZ,
         taken=scene.taken is not None,
-        taken_after_s=after_s(scene.taken),
+        taken_after_s=None if scene.taken is None else (scene.taken - began) / RATE_HZ,
     )
+
+
+def silenced_after_s(
+    utterance: Utterance, scorer: EndScorer, settings: EndpointingSettings, phase: int
+) -> float:
+    """When an agent is told to be silent that is spoken over.
+
+    Args:
+        utterance: what is said.
+        scorer: see `settings`.
+        settings: of the endpointer, which has no say here.
+        phase: samples of the silence before the utterance that are left out.
+
+    Returns:
+        Seconds from its first audible sample; infinite where that never happens.
+    """
+    return asyncio.run(_silenced_after_s(utterance, scorer, settings, phase))
+
+
+async def _silenced_after_s(
+    utterance: Utterance, scorer: EndScorer, settings: EndpointingSettings, phase: int
+) -> float:
+    scene = _Scene()
+    taker = _taker(scene, scorer, settings)
+    for frame in frames(stream_audio(utterance)[phase:]):
+        scene.position += len(frame)
+        taker.hear(frame)
+        if scene.silent_since is not None:
+            return (phase + scene.silent_since - _began(utterance)) / RATE_HZ
+    return math.inf
+
+
+def _taker(scene: _Scene, scorer: EndScorer, settings: EndpointingSettings) -> StreamTurnTaker:
+    endpointer = Endpointer(scorer, lambda: settings, "en")
+    activity, onset = SpeechActivity(VAD()), SpeechOnset(VAD)
+    return StreamTurnTaker(scene, scene, activity, endpointer, _Undecided(), lambda _: None, onset)
+
+
+def _began(utterance: Utterance) -> int:
+    """The first audible sample in the stream."""
+    audible = audible_indices(utterance.pcm)
+    assert audible is not None, f"{utterance.name} is silent"
+    return round((LEAD_S + audible[0] / RECORDED_RATE_HZ) * RATE_HZ)
 
 
 def evaluate_floor(
@@ -141,18 +184,18 @@ def evaluate_floor(
 ) -> FloorResult:
     """Replay what is said over the agent in a part; there must be some of both kinds."""
 
-    def outcomes(kind: str) -> list[SpokenOver]:
-        return [
-            speak_over(utterance, trace, scorer, settings)
-            for utterance, trace in heard
-            if utterance.part == part and utterance.kind == kind
-        ]
+    def of(kind: str) -> list[Heard]:
+        return [one for one in heard if one[0].part == part and one[0].kind == kind]
 
-    hums, interruptions = outcomes("backchannel"), outcomes("interruption")
+    hums = [speak_over(*one, scorer, settings) for one in of("backchannel")]
+    interruptions = [speak_over(*one, scorer, settings) for one in of("interruption")]
     silent = Percentiles.of([hum.silent_for_s for hum in hums if not hum.taken])
-    stopped = Percentiles.of(
-        [one.silent_after_s for one in interruptions if one.silent_after_s is not None]
-    )
+    stops = [
+        silenced_after_s(utterance, scorer, settings, phase)
+        for utterance, _ in of("interruption")
+        for phase in _PHASES
+    ]
+    stopped = Percentiles.of(stops)
     return FloorResult(
         part=part,
         backchannels=len(hums),
@@ -163,4 +206,5 @@ def evaluate_floor(
         heeded=sum(one.taken for one in interruptions),
         stopped_p50_s=stopped.p50 if stopped else None,
         stopped_p95_s=stopped.p95 if stopped else None,
+        stopped_max_s=max(stops, default=None),
     )

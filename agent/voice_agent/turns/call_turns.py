@@ -100,9 +100,13 @@ def _longest_wait_s(settings: AgentSettings) -> float:
 
 def _endpointing(settings: AgentSettings) -> Callable[[AgentSession | None], EndpointingSettings]:
     threshold = settings.turn_threshold or THRESHOLD
-    browser = EndpointingSettings(threshold, settings.turn_max_silence_s)
+    browser = EndpointingSettings(
+        threshold, settings.turn_max_silence_s, settings.turn_whole_silence_s
+    )
     phone = EndpointingSettings(
-        settings.phone_turn_threshold or threshold, settings.phone_turn_max_silence_s
+        settings.phone_turn_threshold or threshold,
+        settings.phone_turn_max_silence_s,
+        settings.phone_turn_whole_silence_s,
     )
 
     def of(session: AgentSession | None) -> EndpointingSettings:

@@ -19,6 +19,7 @@ from livekit.agents.voice.events import ConversationItemAddedEvent
 from speech_plugins.turn_taking import TurnLine
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
 from voice_agent.turns.heard_vad import HeardVad
+from voice_agent.turns.onset import SpeechOnset
 from voice_agent.turns.scorer import EndScorer
 from voice_agent.turns.sound import SoundModel
 from voice_agent.turns.speech_activity import SpeechActivity, VoiceModel
@@ -65,6 +66,8 @@ class Conversation:
         self._taker: StreamTurnTaker | None = None
         self._turn: llm.ChatMessage | None = None
         """The caller's last turn while it may be taken back."""
+        self._agent_said = ""
+        """What the agent said last, as far as it was heard."""
         self._sounding: SpeechHandle | None = None
         """The agent's speech of which something was heard."""
         self._held: SpeechHandle | None = None
@@ -85,9 +88,15 @@ class Conversation:
             line,
             self,
             SpeechActivity(self._load_voice_model()),
-            Endpointer(self._scorer, lambda: self._settings_for(self._session), self._language),
+            Endpointer(
+                self._scorer,
+                lambda: self._settings_for(self._session),
+                self._language,
+                lambda: self._agent_said,
+            ),
             self._sound,
             self.vad.hear,
+            SpeechOnset(self._load_voice_model),
         )
         return self._taker
 
@@ -175,6 +184,8 @@ class Conversation:
 
     def _on_item_added(self, event: ConversationItemAddedEvent) -> None:
         item = event.item
+        if isinstance(item, llm.ChatMessage) and item.role == "assistant":
+            self._agent_said = item.text_content or ""
         # Typed words have no confidence, and no second half that could follow.
         if isinstance(item, llm.ChatMessage) and item.role == "user":
             self._turn = item if item.transcript_confidence is not None else None

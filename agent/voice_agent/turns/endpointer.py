@@ -3,6 +3,7 @@
 Pure: no clock, no I/O. Time is the audio's own, counted in samples, so that a turn can be replayed.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +12,7 @@ from voice_agent.turns.pauses import CallerPauses
 from voice_agent.turns.scorer import EndScorer, Evidence
 from voice_agent.turns.speech_activity import RATE_HZ, Heard
 from voice_agent.turns.tone import Tone, ToneOfVoice
-from voice_agent.turns.words import ending
+from voice_agent.turns.words import asks_yes_or_no, ending
 
 _SETTLED_SAMPLES: Final = round(0.05 * RATE_HZ)
 """Words count for the speech before them even if that seems to stop this much later, samples: the
@@ -26,6 +27,8 @@ class EndpointingSettings:
     """Score in (0, 1) from which the turn is over."""
     hard_limit_s: float
     """Silence after which it is over whatever the score, seconds."""
+    whole_limit_s: float = math.inf
+    """Silence after which it is over whatever the score where its words may be all, seconds."""
     first_look_s: float = 0.06
     """Silence before which it is never over, seconds."""
     first_sound_s: float = 0.188
@@ -42,19 +45,26 @@ class Endpointer:
         scorer: how likely it is that the turn is over.
         settings: when that is enough; asked each time, since the caller is not known at first.
         language: BCP 47 tag of what is spoken.
+        agent_said: what the agent said last; asked each time.
     """
 
     def __init__(
-        self, scorer: EndScorer, settings: Callable[[], EndpointingSettings], language: str
+        self,
+        scorer: EndScorer,
+        settings: Callable[[], EndpointingSettings],
+        language: str,
+        agent_said: Callable[[], str] = str,
     ) -> None:
         self._scorer = scorer
         self._settings = settings
         self._language = language
+        self._agent_said = agent_said
         self._pauses = CallerPauses()
         self._voice = ToneOfVoice()
         self._tone: Tone | None = None
         self._heard = Heard(0, False, None, 0)
         self._open = False
+        self._began = 0
         self._text = ""
         self._read_until = 0
         self._sound: float | None = None
@@ -91,7 +101,9 @@ class Endpointer:
         if before.speech and not heard.speech:
             self._tone = self._voice.tone()
         if heard.speech:
-            if self._open and heard.began is None:
+            if not self._open:
+                self._began = heard.position if heard.began is None else heard.began
+            elif heard.began is None:
                 self._pauses.went_on_after(before.silence_s)
             self._open = True
             self._sound = None
@@ -136,12 +148,17 @@ class Endpointer:
         # Before the words are there, no answer can be: there is nothing to win by being early.
         if silence_s < settings.first_look_s or not self.words_are_settled:
             return False
+        words_end = ending(self._text, self._language)
+        if silence_s >= settings.whole_limit_s and words_end.may_be_whole:
+            return True
         evidence = Evidence(
             silence_s=silence_s,
             sound=self._sound,
             tone=self._tone,
-            ending=ending(self._text, self._language),
+            ending=words_end,
             usual_pause_s=self._pauses.usual_s,
+            speech_s=(self._heard.speech_end - self._began) / RATE_HZ,
+            answers_yes_or_no=asks_yes_or_no(self._agent_said()),
         )
         return self._scorer.score(evidence) >= settings.threshold
 

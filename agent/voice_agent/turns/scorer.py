@@ -1,7 +1,7 @@
 """How likely it is that a caller is done: one small, replaceable piece.
 
-Sound, tone, words and silence each move the log-odds, and they add up (a logistic model). The
-weights were fitted on the tuned part of the recorded set, with `python -m bench.turns --fit`.
+Sound, tone, words, length and silence each move the log-odds, and they add up (a logistic model).
+The weights were fitted on the tuned part of the recorded set, with `python -m bench.turns --fit`.
 """
 
 import math
@@ -18,6 +18,9 @@ _PATIENCE: Final = 2.0
 fitted: the recorded set has no callers, only voices."""
 _MOST_PATIENCE: Final = 1.0
 """Log-odds by which a caller's pauses count at most, either way."""
+_LENGTHS_S: Final = (1.0, 4.0)
+"""Turns shorter or longer than these are not told apart by their length, seconds: below are short
+answers, and far above it more length says no more."""
 _TONE_COUNTS: Final = frozenset(
     (Ending.UNMARKED, Ending.OPENING, Ending.STATEMENT, Ending.ANSWER, Ending.UNKNOWN)
 )
@@ -39,6 +42,10 @@ class Evidence:
     """How the voice ended; None: too little was heard of it."""
     usual_pause_s: float = TYPICAL_PAUSE_S
     """How long this caller's pauses are, seconds."""
+    speech_s: float = 0.0
+    """From the turn's first sound to its last, seconds."""
+    answers_yes_or_no: bool = False
+    """Whether the agent has just asked for a yes or a no."""
 
 
 class EndScorer(Protocol):
@@ -65,6 +72,8 @@ class Weights:
     """For each semitone above the bottom of the caller's range."""
     fade: float
     """For each dB by which the voice faded."""
+    length: float
+    """For each factor of e by which the turn is longer than a second."""
 
 
 class LogisticScorer:
@@ -82,8 +91,12 @@ class LogisticScorer:
         weights = self._weights
         longer_s = evidence.usual_pause_s - TYPICAL_PAUSE_S
         patience = min(max(_PATIENCE * longer_s, -_MOST_PATIENCE), _MOST_PATIENCE)
+        ending = evidence.ending
+        if ending is Ending.PREFACE and evidence.answers_yes_or_no:
+            ending = Ending.ANSWER
         log_odds = (
-            weights.ending.get(evidence.ending, 0.0)
+            weights.ending.get(ending, 0.0)
+            + weights.length * log_length(evidence.speech_s)
             + weights.sound * sound_log_odds(evidence.sound)
             + weights.silence * evidence.silence_s
             - patience
@@ -100,6 +113,12 @@ class LogisticScorer:
 def tone_counts(ending: Ending) -> bool:
     """Whether the tone of voice says anything: a question rises, an open clause is open."""
     return ending in _TONE_COUNTS
+
+
+def log_length(speech_s: float) -> float:
+    """Natural logarithm of a turn's length in seconds, within what is told apart."""
+    shortest_s, longest_s = _LENGTHS_S
+    return math.log(min(max(speech_s, shortest_s), longest_s))
 
 
 def sound_log_odds(sound: float | None) -> float:

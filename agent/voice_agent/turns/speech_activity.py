@@ -19,7 +19,7 @@ WINDOW_SAMPLES: Final = 512
 _START_PROBABILITY: Final = 0.5
 _STAY_PROBABILITY: Final = 0.35
 """Hysteresis. Source of both: Silero VAD's own streaming iterator (threshold, threshold - 0.15)."""
-_SIGN_PROBABILITY: Final = 0.15
+SIGN_PROBABILITY: Final = 0.15
 """A window like this may be the first of speech: the model doubts an "s" for a tenth of a second.
 None of the 30,634 windows of noise around the recorded set is one."""
 _START_WINDOWS: Final = 2
@@ -112,7 +112,7 @@ class SpeechActivity:
         spoken_until = self._spoken_until(window, probability)
         if spoken_until is None or (not self._open and probability < _START_PROBABILITY):
             self._stretch = 0
-            sign = not self._open and probability >= _SIGN_PROBABILITY
+            sign = not self._open and probability >= SIGN_PROBABILITY
             return Heard(self._position, False, None, self._speech_end, window, sign)
         began = None
         if not self._open:

@@ -11,6 +11,7 @@ import numpy as np
 from speech_plugins.turn_taking import TurnLine
 from voice_agent.turns.backchannel import LONGEST_S, is_backchannel
 from voice_agent.turns.endpointer import Endpointer
+from voice_agent.turns.onset import SpeechOnset
 from voice_agent.turns.sound import SOUND_SAMPLES, Pcm16, SoundModel
 from voice_agent.turns.speech_activity import RATE_HZ, Heard, SpeechActivity
 
@@ -19,8 +20,9 @@ logger = logging.getLogger(__name__)
 _NOTHING_SAID_S: Final = 0.4
 """Silence after a sound without words, seconds, for which the agent fell silent or a turn was
 reopened: all goes on as if it had not been."""
-_LISTENING_S: Final = 0.12
-"""Silence after which a back-channel is taken for one, seconds; gaps of 0.12 s occur in a word."""
+_LISTENING_S: Final = 0.24
+"""Silence after which a back-channel is taken for one, seconds. The recorded set's "Okay, but" and
+"Yes, but" have gaps of up to 0.2 s: sooner, the agent is heard again before the "but"."""
 _ANSWERS_UNTIL_S: Final = 1.0
 """A back-channel so shortly before the agent has finished was the answer to it, seconds."""
 _STARTLED: Final = 2
@@ -77,6 +79,7 @@ class StreamTurnTaker:
         endpointer: decides when its turns are over.
         sound: judges how its speech ends.
         tell_heard: told of every window.
+        onset: finds signs of speech between the windows of `activity`; None: nobody does.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class StreamTurnTaker:
         endpointer: Endpointer,
         sound: SoundModel,
         tell_heard: Callable[[Heard], None],
+        onset: SpeechOnset | None = None,
     ) -> None:
         self._line = line
         self._floor = floor
@@ -94,6 +98,7 @@ class StreamTurnTaker:
         self._endpointer = endpointer
         self._sound = sound
         self._tell_heard = tell_heard
+        self._onset = onset
         self._recent: Pcm16 = np.zeros(0, np.int16)
         self._received = 0
         self._heard = Heard(0, False, None, 0)
@@ -103,7 +108,7 @@ class StreamTurnTaker:
         self._holds_for_nothing = 0
         """Since somebody spoke last."""
         self._sign_at = 0
-        """The last window that may have been speech."""
+        """Where the last sound ends that may have been speech."""
         self._reopened = False
         self._aside: _Aside | None = None
         self._look: asyncio.Future[float] | None = None
@@ -127,6 +132,8 @@ class StreamTurnTaker:
             if self._endpointer.hear(heard):
                 self._look_at_sound(heard.position)
             self._decide()
+        if self._onset is not None and self._onset.push(pcm) and not self._endpointer.open:
+            self._on_sign(self._received)
 
     def read(self, text: str, end: int) -> None:
         """See `TurnTaker.read`."""
@@ -165,11 +172,15 @@ class StreamTurnTaker:
             if self._duration_s >= self._holds_after_s:
                 self._hold_agent()
         elif self._heard.may_begin:
-            self._sign_at = self._heard.position
-            if not self._holds_after_s and self._floor.agent_has_it:
-                self._hold_agent()
+            self._on_sign(self._heard.position)
         elif self._heard.position - self._sign_at > _SIGN_S * RATE_HZ:
             self._release_agent(for_nothing=True)
+
+    def _on_sign(self, position: int) -> None:
+        """Silence the agent, should it have the floor: speech may have begun."""
+        self._sign_at = position
+        if not self._holds_after_s and self._floor.agent_has_it:
+            self._hold_agent()
 
     @property
     def _holds_after_s(self) -> float:

@@ -24,7 +24,10 @@ class Ending(Enum):
     UNMARKED = "unmarked"
     """With a word that may end a clause, but the recogniser saw no end of a sentence."""
     OPENING = "opening"
-    """A greeting, a name or a yes that callers like to go on from."""
+    """A greeting or a name that callers like to go on from."""
+    PREFACE = "preface"
+    """"yes", "okay", "thank you": an answer where a yes or a no was asked for, else often the
+    beginning of more."""
     STATEMENT = "statement"
     """As a whole sentence."""
     QUESTION = "question"
@@ -33,6 +36,16 @@ class Ending(Enum):
     """A short whole answer, or a farewell."""
     UNKNOWN = "unknown"
     """Not English: no opinion."""
+
+    @property
+    def may_be_whole(self) -> bool:
+        """Whether a turn can end like this, as far as the words tell."""
+        return self not in _NOT_WHOLE
+
+
+_NOT_WHOLE: Final = frozenset(
+    (Ending.NOTHING, Ending.FILLER, Ending.OPEN, Ending.DICTATION, Ending.UNKNOWN)
+)
 
 
 def _set(words: str, separator: str | None = None) -> frozenset[str]:
@@ -83,14 +96,36 @@ _QUESTION_WORDS: Final = _set(
     "what when where who why how which is are was do does did can could would will should may "
     "have has"
 )
-_ANSWERS: Final = _set(
+_PREFACES: Final = _set(
     (
-        "yes|no|yeah|yep|nope|yes please|no thanks|no thank you|thanks|thank you|that's all|"
-        "that is all|that's right|that's fine|that works|that works for me|goodbye|bye|bye bye|"
-        "thanks bye|thank you goodbye|okay thank you goodbye|okay|sure|correct|exactly|of course|"
-        "all right|fine|perfect|great|stop|wait|hold on|hang on|i see|right"
+        "yes|no|yeah|yep|nope|okay|sure|correct|exactly|of course|all right|fine|perfect|great|"
+        "i see|right|thank you|thanks"
     ),
     "|",
+)
+_ANSWERS: Final = _set(
+    (
+        "yes please|no thanks|no thank you|that's all|that is all|that's right|that's fine|"
+        "that works|that works for me|goodbye|bye|bye bye|thanks bye|thank you goodbye|"
+        "okay thank you goodbye|okay thank you|stop|wait|hold on|hang on"
+    ),
+    "|",
+)
+_TIMES: Final = _set(
+    "monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow noon midnight "
+    "morning afternoon evening o'clock am pm ago past thirty fifteen"
+)
+_TIME_ENDS: Final = _NUMBER_WORDS | _TIMES - {"past"}
+_IN_TIMES: Final = (
+    _TIMES
+    | _NUMBER_WORDS
+    | _set(
+        "a an at in on the to about this next half quarter minutes hour hours day days week weeks"
+    )
+)
+_ASKS_YES_OR_NO: Final = re.compile(
+    r"(?:^|[,;:.!?] )(?:(?:and|or|so) )?(?:is|are|was|were|do|does|did|can|could|will|would|shall|"
+    r"should|may|have|has) [^,;:.!?]*\?$"
 )
 _OPENINGS: Final = re.compile(
     r"^(?:(?:hello|hi|hey|okay|good (?:morning|afternoon|evening))[,. ]*)+$"
@@ -117,12 +152,14 @@ def ending(text: str, language: str) -> Ending:
     sentence = _last_sentence(text)
     said = " ".join(_WORD.findall(sentence.lower())) or " ".join(words)
     mark = text.rstrip()[-1]
-    if words[-1] in _FILLERS and said not in _ANSWERS:
+    if said in _PREFACES:
+        return Ending.PREFACE
+    if words[-1] in _FILLERS:
         return Ending.FILLER
+    if said in _ANSWERS or (mark != "?" and _is_a_time(said.split())):
+        return Ending.ANSWER
     if _dictates(said, words):
         return Ending.DICTATION
-    if said in _ANSWERS:
-        return Ending.ANSWER
     if _is_open(words, said):
         return Ending.OPEN
     if _OPENINGS.match(said):
@@ -133,6 +170,18 @@ def ending(text: str, language: str) -> Ending:
         asks = said.split()[0] in _QUESTION_WORDS and len(said.split()) > 2
         return Ending.QUESTION if asks else Ending.STATEMENT
     return Ending.UNMARKED
+
+
+@lru_cache(maxsize=16)
+def asks_yes_or_no(text: str) -> bool:
+    """Whether what the agent said last asks for a yes or a no, in English."""
+    return _ASKS_YES_OR_NO.search(text.strip().lower()) is not None
+
+
+def _is_a_time(words: list[str]) -> bool:
+    """Whether there is nothing but a time: "half past ten", "Tuesday at three thirty"."""
+    named = ["one" if _DIGITS.fullmatch(word) else word for word in words]
+    return named[-1] in _TIME_ENDS and _IN_TIMES.issuperset(named) and not _TIMES.isdisjoint(named)
 
 
 def _is_open(words: list[str], said: str) -> bool:

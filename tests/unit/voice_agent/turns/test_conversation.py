@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 from livekit import rtc
 from livekit.agents import Agent, AgentSession, FunctionToolsExecutedEvent, llm
@@ -13,12 +14,13 @@ from livekit.agents.voice.events import (
     SpeechCreatedEvent,
 )
 
-from tests.unit.voice_agent.turns.listening import ScriptedVoice
+from tests.unit.voice_agent.turns.listening import ScriptedVoice, silence, speech
+from tests.unit.voice_agent.turns.taker_scene import RecordedLine, Sound
 from tests.unit.voice_agent.turns.test_endpointer import SETTINGS, Scripted
-from tests.unit.voice_agent.turns.test_taker import RecordedLine, Sound
 from voice_agent.turns import conversation as conversation_module
 from voice_agent.turns.conversation import Conversation, is_phone_call
 from voice_agent.turns.heard_vad import HeardVad
+from voice_agent.turns.taker import StreamTurnTaker
 
 
 class ScriptedSpeech:
@@ -77,6 +79,8 @@ class Scene:
     conversation: Conversation
     line: RecordedLine
     voice: RecordedVoice
+    scorer: Scripted
+    taker: StreamTurnTaker
     current: list[ScriptedSpeech | None]
 
     def told(self, event: str, **fields: Any) -> None:
@@ -125,9 +129,10 @@ class Scene:
 async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     current: list[ScriptedSpeech | None] = [None]
     monkeypatch.setattr(AgentSession, "current_speech", property(lambda _: current[0]))
+    scorer = Scripted()
     session: AgentSession = AgentSession(vad=None, turn_handling={"turn_detection": None})
     conversation = Conversation(
-        scorer=Scripted(),
+        scorer=scorer,
         sound=Sound(lambda _: 0.5),
         load_voice_model=ScriptedVoice,
         vad=HeardVad(1.0),
@@ -136,11 +141,11 @@ async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     )
     conversation.attach(session)
     line = RecordedLine()
-    conversation.taker(line)
+    taker = conversation.taker(line)
     agent = Agent(instructions="")
     await session.start(agent)
     session.output.audio = voice = RecordedVoice()
-    yield Scene(session, agent, conversation, line, voice, current)
+    yield Scene(session, agent, conversation, line, voice, scorer, taker, current)
     await session.aclose()
 
 
@@ -234,6 +239,15 @@ async def test_the_taker_learns_that_the_agent_is_done(
     scene.speak(speech)
     speech.finish()
     assert len(stopped) == 1
+
+
+async def test_what_the_agent_asked_is_known_when_the_caller_answers(scene: Scene) -> None:
+    asked = llm.ChatMessage(role="assistant", content=["Tuesday is free. Shall I book it?"])
+    scene.told("conversation_item_added", item=asked)
+    audio = np.concatenate((speech(10), silence(4)))
+    scene.taker.hear(audio)
+    scene.taker.read("Yes.", len(audio))
+    assert scene.scorer.shown[-1].answers_yes_or_no
 
 
 async def test_nobody_is_on_the_phone_without_a_room(scene: Scene) -> None:

@@ -1,9 +1,11 @@
 from collections.abc import Iterable
 
+import pytest
+
 from tests.unit.voice_agent.turns.listening import Line, windows
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
 from voice_agent.turns.scorer import Evidence
-from voice_agent.turns.speech_activity import RATE_HZ, Heard
+from voice_agent.turns.speech_activity import RATE_HZ, WINDOW_SAMPLES, Heard
 from voice_agent.turns.words import Ending
 
 SETTINGS = EndpointingSettings(threshold=0.5, hard_limit_s=1.0)
@@ -69,6 +71,43 @@ def test_however_unsure_there_is_a_limit() -> None:
     hear(ours, line.speech(20))
     ours.read("I would like to", line.position)
     assert 1.0 <= silence_until_over(ours, line) < 1.0 + 0.033
+
+
+def test_words_that_may_be_all_have_a_shorter_limit() -> None:
+    settings = EndpointingSettings(threshold=0.5, hard_limit_s=1.0, whole_limit_s=0.5)
+    line, ours = Line(), Endpointer(Scripted(0.0), lambda: settings, "en")
+    hear(ours, line.speech(20))
+    ours.read("I would like to", line.position)
+    hear(ours, line.silence(windows(0.9)))
+    assert not ours.is_over()
+    hear(ours, line.speech(20))
+    ours.read("I would like to book a table.", line.position)
+    assert 0.5 <= silence_until_over(ours, line) < 0.5 + 0.033
+
+
+def test_the_length_of_a_turn_counts_from_its_first_sound() -> None:
+    line, scorer = Line(), Scripted(0.0)
+    ours = endpointer(scorer)
+    hear(ours, line.silence(100))
+    hear(ours, line.speech(20))
+    hear(ours, line.silence(10))
+    hear(ours, line.speech(20))
+    ours.read("Tuesday would be", line.position)
+    hear(ours, line.silence(3))
+    ours.is_over()
+    assert scorer.shown[-1].speech_s == pytest.approx(50 * WINDOW_SAMPLES / RATE_HZ)
+
+
+def test_what_the_agent_asked_is_known_to_the_scorer() -> None:
+    said, line, scorer = ["Shall I book it?"], Line(), Scripted(0.0)
+    ours = Endpointer(scorer, lambda: SETTINGS, "en", lambda: said[0])
+    hear(ours, line.speech(10))
+    ours.read("Yes.", line.position)
+    hear(ours, line.silence(3))
+    ours.is_over()
+    said[0] = "It is booked."
+    ours.is_over()
+    assert [shown.answers_yes_or_no for shown in scorer.shown] == [True, False]
 
 
 def test_the_limit_holds_without_words_as_well() -> None:

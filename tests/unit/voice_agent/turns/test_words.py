@@ -1,6 +1,6 @@
 import pytest
 
-from voice_agent.turns.words import Ending, ending
+from voice_agent.turns.words import Ending, asks_yes_or_no, ending
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,20 @@ from voice_agent.turns.words import Ending, ending
         ("The address is twelve.", Ending.DICTATION),
         ("My date of birth is the second.", Ending.DICTATION),
         ("My phone number is 0172 3344 912.", Ending.STATEMENT),
-        ("Tuesday at three thirty.", Ending.STATEMENT),
+        ("Tuesday at three thirty.", Ending.ANSWER),
+        ("Half past ten.", Ending.ANSWER),
+        ("On Tuesday at 3:30.", Ending.ANSWER),
+        ("Nine in the morning", Ending.ANSWER),
+        ("In the morning I have no time.", Ending.STATEMENT),
+        ("Tuesday at the", Ending.OPEN),
+        ("Half past", Ending.UNMARKED),
+        ("On Saturday?", Ending.QUESTION),
         ("A table for four.", Ending.STATEMENT),
         ("Hello, good morning.", Ending.OPENING),
         ("My name is Peter Miller.", Ending.OPENING),
-        ("Yes.", Ending.ANSWER),
+        ("Yes.", Ending.PREFACE),
+        ("It is fine. Thank you.", Ending.PREFACE),
+        ("All right", Ending.PREFACE),
         ("No, thank you.", Ending.ANSWER),
         ("It is fine. Thank you. Goodbye.", Ending.ANSWER),
         ("What are your opening hours?", Ending.QUESTION),
@@ -40,6 +49,37 @@ from voice_agent.turns.words import Ending, ending
 )
 def test_how_english_ends(text: str, expected: Ending) -> None:
     assert ending(text, "en-US") is expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "whole"),
+    [
+        (Ending.STATEMENT, True),
+        (Ending.PREFACE, True),
+        (Ending.OPEN, False),
+        (Ending.DICTATION, False),
+        (Ending.UNKNOWN, False),
+    ],
+)
+def test_what_may_be_all(kind: Ending, whole: bool) -> None:
+    assert kind.may_be_whole is whole
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Shall I book it?", True),
+        ("Tuesday is free. Would that suit you?", True),
+        ("On Tuesday at three, shall I book it for you? ", True),
+        ("How can I help you?", False),
+        ("What is your name?", False),
+        ("Is it urgent? Then please hold the line.", False),
+        ("You have an appointment on Monday.", False),
+        ("", False),
+    ],
+)
+def test_a_question_for_a_yes_or_a_no(said: str, expected: bool) -> None:
+    assert asks_yes_or_no(said) is expected
 
 
 def test_there_is_no_opinion_of_other_languages() -> None:
