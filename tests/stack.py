@@ -42,6 +42,8 @@ TEST_SETTINGS = {
     "PARLEY_READY_TIMEOUT_S": "95",
     # A developer's own model server must not answer in a test.
     "PARLEY_LLM_PROBE": "0",
+    # Other tests run beside this one and would go before its models.
+    "PARLEY_NICENESS": "0",
 }
 
 

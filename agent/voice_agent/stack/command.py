@@ -120,8 +120,12 @@ async def _start_and_watch(
         StackError: something cannot start, or a program ended.
     """
     plan = await make_plan(settings, home, console, auto_ports=auto_ports)
-    grace_s = settings.stop_timeout_s
-    async with ProcessGroup(console, stop_timeout_s=grace_s, hurry=hurry) as group:
+    async with ProcessGroup(
+        console,
+        stop_timeout_s=settings.stop_timeout_s,
+        hurry=hurry,
+        niceness=settings.niceness,
+    ) as group:
         wait = partial(
             wait_until_ready,
             group,

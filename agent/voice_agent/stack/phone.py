@@ -50,7 +50,10 @@ class Phone:
     address: str
 
     def redis_program(self, environment: Mapping[str, str]) -> Program:
-        """Redis; livekit-server and livekit-sip end at once where they do not find it."""
+        """Redis; livekit-server and livekit-sip end at once where they do not find it.
+
+        It carries no sound itself, but no call begins without it.
+        """
         return Program(
             "redis",
             (*self.redis.command, self.redis_config),
@@ -58,6 +61,7 @@ class Phone:
             ready_line=REDIS_READY,
             cleanup=self.redis.cleanup,
             restarts=REDIS_RESTARTS,
+            carries_sound=True,
         )
 
     def sip_program(self, environment: Mapping[str, str]) -> Program:
@@ -69,6 +73,7 @@ class Phone:
             {k: v for k, v in environment.items() if not k.startswith(("LIVEKIT_", "SIP_"))},
             ready_line=SIP_READY,
             cleanup=self.sip.cleanup,
+            carries_sound=True,
         )
 
 

@@ -144,6 +144,7 @@ class StackPlan:
                     ready_url=f"http://{LOOPBACK}:{port}/",
                     cleanup=self.livekit_server.cleanup,
                     after_others=self.phone is not None,
+                    carries_sound=True,
                 )
             )
         if self.phone is not None:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from voice_agent.stack import guard
 from voice_agent.stack.errors import StackError
+from voice_agent.stack.precedence import give_way
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class Program:
         cleanup: command that removes what the program leaves behind when it is killed.
         after_others: start it only when those started before are ready.
         restarts: how often it may be started again when it ends by itself.
+        carries_sound: sound is lost where it waits for a processor, so it goes before the others.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Program:
     cleanup: Sequence[str] = ()
     after_others: bool = False
     restarts: int = 0
+    carries_sound: bool = False
 
 
 class LineSink(Protocol):
@@ -119,13 +122,20 @@ class ProcessGroup:
         sink: takes what the programs write.
         stop_timeout_s: time a program has after SIGTERM, seconds.
         hurry: once set, programs are killed without waiting; None for never.
+        niceness: by how much all others go after the programs that carry sound, 0 to 19.
     """
 
     def __init__(
-        self, sink: LineSink, *, stop_timeout_s: float, hurry: asyncio.Event | None = None
+        self,
+        sink: LineSink,
+        *,
+        stop_timeout_s: float,
+        hurry: asyncio.Event | None = None,
+        niceness: int = 0,
     ) -> None:
         self._sink = sink
         self._stop_timeout_s = stop_timeout_s
+        self._niceness = niceness
         self._hurry = hurry or asyncio.Event()
         self._running: list[RunningProgram] = []
         self._relays: dict[str, asyncio.Task[None]] = {}
@@ -177,6 +187,8 @@ class ProcessGroup:
         running = RunningProgram(program, process, output)
         self._running.append(running)
         self._relays[program.name] = asyncio.create_task(running.relay(self._sink))
+        if self._niceness and not program.carries_sound:
+            await give_way(process.pid, self._niceness)
         return running
 
     async def first_exit(self) -> RunningProgram:

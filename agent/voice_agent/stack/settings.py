@@ -105,6 +105,10 @@ class RunSettings(ParleySettings):
     """Longest wait until every process is ready, seconds. Empty: 180; with Orpheus 900."""
     stop_timeout_s: float = Field(8.0, gt=0, le=3600)
     """Time a process has to end after SIGTERM before it is killed, seconds."""
+    niceness: int = Field(10, ge=0, le=19)
+    """By how much all that does not carry sound goes after livekit-server, livekit-sip and Redis
+    where processors are short, as `nice` counts. 0 on a machine that has other work as well: all
+    of it would go before the models, too."""
 
     @field_validator("sip_rtp_ports")
     @classmethod

@@ -119,6 +119,16 @@ def test_the_telephone_starts_redis_first_and_livekit_server_once_that_is_ready(
     assert plan.describe({}, 1).sip_address == "127.0.0.1:5080"
 
 
+def test_what_carries_sound_goes_before_the_rest() -> None:
+    found = FoundProgram(("/bin/program",), "1.8.0", "PATH")
+    phone = Phone(found, Path("/redis.conf"), found, Path("/sip.yaml"), "127.0.0.1:5080")
+    voice = VoiceServer(Path("/voice/bin/python"), {})
+    ports = {**PORTS, "PARLEY_VOICE_PORT": 7}
+    plan = replace(PLAN, phone=phone, voice=voice, ports=ports)
+    first = {program.name for program in plan.programs() if program.carries_sound}
+    assert first == {"redis", "livekit", "sip"}
+
+
 def test_without_a_telephone_nothing_waits_and_nothing_listens_for_one() -> None:
     assert not programs(PLAN)["livekit"].after_others
     assert PLAN.describe({}, 1).sip_address is None
