@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from speech_server.stt.interim_text import InterimText
@@ -46,6 +46,7 @@ def test_a_new_utterance_starts_afresh() -> None:
     assert text.show(2, "four") == "four"
 
 
+@example([["b", "a"], ["b", "a", "a"], ["a"], ["a"], ["b", "a"]])
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), max_size=5), min_size=1, max_size=8))
 def test_a_word_that_two_readings_agreed_on_changes_only_for_two_others(
     readings: list[list[str]],
@@ -53,5 +54,6 @@ def test_a_word_that_two_readings_agreed_on_changes_only_for_two_others(
     seen = [words.split() for words in shown(*map(" ".join, readings))]
     for index in range(2, len(readings)):
         before, last, now = readings[index - 2 : index + 1]
-        if before == last and last != now[: len(last)]:
+        # readings shorter than what is settled are not shown, however often they come
+        if before == last == seen[index - 1] and last != now[: len(last)]:
             assert seen[index] == seen[index - 1]
