@@ -124,7 +124,7 @@ async def test_a_card_that_is_said_is_not_kept(desk: Desk, tmp_path: Path) -> No
         prepared = len(desk.model.requests)
         await asked(phone, "1618#")
         await phone.until_silent()
-    assert any(CARD_TAKEN_OUT in text for text in desk.model.asked())
+    assert any(CARD_TAKEN_OUT in text for text in desk.model.asked()), desk.model.asked()
     # the answer that was prepared while the caller spoke, and the words as they were heard, pass
     # by; docs/phone/agent.md says so
     del desk.model.requests[:prepared]

@@ -88,8 +88,11 @@ _DICTATED: Final = re.compile(r"\b(?:number|digits?|code|postcode|zip|spell(?:ed
 _DIGITS: Final = re.compile(r"o?\d+")
 _BARE_NUMBER: Final = re.compile(r" (?:is|on) (?:the )?[\w']+$")
 """Before a number alone, "twelve" or "the second": a street, a month, or more digits follow."""
-_LONG_NUMBER: Final = 10
-"""Digits after which a dictated number may well be whole. Source: a national telephone number."""
+_WHOLE_NUMBERS: Final = (10, 11)
+"""Digits with which a dictated number may well be whole: a national telephone number. With 12 of
+them it is rather three quarters of a payment card, which must not be taken for two turns."""
+_LONG_NUMBER: Final = 15
+"""Digits from which it may well be whole, too: the shortest payment card in use."""
 _SHORT_NUMBER: Final = 3
 """Digits or letters in a row that are no more a time, a price or a date."""
 _QUESTION_WORDS: Final = _set(
@@ -191,7 +194,7 @@ def _is_open(words: list[str], said: str) -> bool:
 
 
 def _dictates(said: str, words: list[str]) -> bool:
-    """Whether the last words are digits or letters one by one, and fewer than a whole number."""
+    """Whether digits or letters one by one come last, and not as many as a whole number has."""
     symbols = 0
     for word in reversed(words):
         if _DIGITS.fullmatch(word):
@@ -203,7 +206,7 @@ def _dictates(said: str, words: list[str]) -> bool:
     if _BARE_NUMBER.search(said) and words[-1] in _NUMBER_WORDS:
         return True
     expected = _DICTATED.search(said) is not None or symbols >= _SHORT_NUMBER
-    return expected and 0 < symbols < _LONG_NUMBER
+    return expected and 0 < symbols < _LONG_NUMBER and symbols not in _WHOLE_NUMBERS
 
 
 def _last_sentence(text: str) -> str:
