@@ -66,25 +66,33 @@ def parse_settings(given: Iterable[str]) -> dict[str, str]:
     return settings
 
 
-def parse_rising(option: str, text: str, most: int) -> tuple[int, ...]:
-    """Rising numbers from 1 on, like `1,4,8`; `0`: none.
+def parse_rising(
+    option: str, text: str, most: int, *, may_be_none: bool = False
+) -> tuple[int, ...]:
+    """Rising numbers from 1 on, like `1,4,8`.
 
     Args:
         option: its name, for the message.
         text: what was given.
         most: the highest number there may be.
+        may_be_none: whether `0` may be given, for no numbers.
 
     Raises:
         BadOption: not of this form.
     """
-    if text.strip() == "0":
+    if may_be_none and text.strip() == "0":
         return ()
+    or_none = ", or 0 for none" if may_be_none else ""
     try:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise BadOption(f"{option} {text}: give whole numbers with commas, like 1,4,8") from None
+        raise BadOption(
+            f"{option} {text}: give whole numbers with commas, like 1,4,8{or_none}"
+        ) from None
     if list(numbers) != sorted(set(numbers)) or not 1 <= numbers[0] <= numbers[-1] <= most:
-        raise BadOption(f"{option} {text}: give rising numbers from 1 to {most}, or 0")
+        raise BadOption(
+            f"{option} {text}: give rising numbers from 1 to {most}, like 1,4,8{or_none}"
+        )
     return numbers
 
 

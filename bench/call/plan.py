@@ -76,4 +76,4 @@ def parse_loads(text: str) -> tuple[int, ...]:
     Raises:
         BadOption: no rising list of whole numbers.
     """
-    return parse_rising("--loads", text, _MOST_CALLS)
+    return parse_rising("--loads", text, _MOST_CALLS, may_be_none=True)

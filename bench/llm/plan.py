@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bench.options import BadOption
+from bench.options import parse_rising
 
 _MOST_CALLERS: Final = 1024
 
@@ -64,10 +64,4 @@ def parse_callers(text: str) -> tuple[int, ...]:
     Raises:
         BadOption: no rising list of whole numbers.
     """
-    try:
-        callers = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise BadOption(f"--callers {text}: give whole numbers with commas, like 1,4,8") from None
-    if list(callers) != sorted(set(callers)) or not 0 < callers[0] <= callers[-1] <= _MOST_CALLERS:
-        raise BadOption(f"--callers {text}: give rising numbers up to {_MOST_CALLERS}")
-    return callers
+    return parse_rising("--callers", text, _MOST_CALLERS)

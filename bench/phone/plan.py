@@ -77,7 +77,7 @@ def parse_ladder(text: str) -> tuple[int, ...]:
     Raises:
         BadOption: no rising list of whole numbers that begins with 1.
     """
-    steps = parse_rising("--ladder", text, MOST_CALLS)
+    steps = parse_rising("--ladder", text, MOST_CALLS, may_be_none=True)
     if steps and steps[0] != 1:
         raise BadOption(
             f"--ladder {text}: begin with 1; what one caller hears alone is what the others' is "

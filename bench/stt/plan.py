@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bench.options import BadOption
+from bench.options import parse_rising
 
 BOUNDS_S: Final = (0.3, 0.5, 0.75, 1.0, 1.5)
 """Sustained callers are told for each of these and the one asked for."""
@@ -57,12 +57,6 @@ def parse_steps(text: str) -> tuple[int, ...]:
     """Numbers of callers from `1,2,4`.
 
     Raises:
-        BadOption: no rising list of positive numbers.
+        BadOption: no rising list of whole numbers.
     """
-    try:
-        steps = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise BadOption(f"--streams {text}: give numbers with commas, like 1,2,4") from None
-    if list(steps) != sorted(set(steps)) or not 1 <= steps[0] <= steps[-1] <= _MOST_STREAMS:
-        raise BadOption(f"--streams {text}: give rising numbers from 1 to {_MOST_STREAMS}")
-    return steps
+    return parse_rising("--streams", text, _MOST_STREAMS)

@@ -6,6 +6,7 @@ audible sample; what the network and the agent's queue add comes on top.
 
 import asyncio
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,7 +19,7 @@ from bench.turns.recorded_set import Utterance
 from bench.turns.render import RATE_HZ as RECORDED_RATE_HZ
 from bench.turns.replay import READ_DELAY_S
 from bench.turns.script import Part
-from bench.turns.trace import LEAD_S, Trace, frames, stream_audio
+from bench.turns.trace import LEAD_S, Reading, Trace, frames, stream_audio
 from voice_agent.caller.sound import audible_indices
 from voice_agent.turns.endpointer import Endpointer, EndpointingSettings
 from voice_agent.turns.onset import SpeechOnset
@@ -112,22 +113,7 @@ def speak_over(
     utterance: Utterance, trace: Trace, scorer: EndScorer, settings: EndpointingSettings
 ) -> SpokenOver:
     """Replay one utterance, with its words as late as they come."""
-    return asyncio.run(_speak_over(utterance, trace, scorer, settings))
-
-
-async def _speak_over(
-    utterance: Utterance, trace: Trace, scorer: EndScorer, settings: EndpointingSettings
-) -> SpokenOver:
-    scene = _Scene()
-    taker = _taker(scene, scorer, settings)
-    readings = [(r.asked_at + round(READ_DELAY_S * RATE_HZ), r) for r in trace.readings]
-    for frame in frames(stream_audio(utterance)):
-        scene.position += len(frame)
-        taker.hear(frame)
-        while readings and readings[0][0] <= scene.position:
-            _, reading = readings.pop(0)
-            taker.read(reading.text, reading.asked_at)
-    taker.close()
+    scene = asyncio.run(_replay(utterance, scorer, settings, readings=trace.readings))
     began = _began(utterance)
     return SpokenOver(
         silent_for_s=scene.silent / RATE_HZ,
@@ -150,26 +136,46 @@ def silenced_after_s(
     Returns:
         Seconds from its first audible sample; infinite where that never happens.
     """
-    return asyncio.run(_silenced_after_s(utterance, scorer, settings, phase))
+    scene = asyncio.run(_replay(utterance, scorer, settings, phase=phase, until_silent=True))
+    if scene.silent_since is None:
+        return math.inf
+    return (scene.silent_since - _began(utterance)) / RATE_HZ
 
 
-async def _silenced_after_s(
-    utterance: Utterance, scorer: EndScorer, settings: EndpointingSettings, phase: int
-) -> float:
-    scene = _Scene()
-    taker = _taker(scene, scorer, settings)
+async def _replay(
+    utterance: Utterance,
+    scorer: EndScorer,
+    settings: EndpointingSettings,
+    *,
+    readings: Sequence[Reading] = (),
+    phase: int = 0,
+    until_silent: bool = False,
+) -> _Scene:
+    """Let a taker hear an utterance, and tell what became of the scene.
+
+    Args:
+        utterance: what is said.
+        scorer: of the endpointer.
+        settings: of the endpointer.
+        readings: its words, which come `READ_DELAY_S` after they were asked for.
+        phase: samples of the silence before it that are left out.
+        until_silent: whether to leave the scene as it is once the agent is silent.
+    """
+    scene = _Scene(position=phase)
+    endpointer = Endpointer(scorer, lambda: settings, "en")
+    activity, onset = SpeechActivity(VAD()), SpeechOnset(VAD)
+    taker = StreamTurnTaker(scene, scene, activity, endpointer, _Undecided(), lambda _: None, onset)
+    coming = deque(readings)
     for frame in frames(stream_audio(utterance)[phase:]):
         scene.position += len(frame)
         taker.hear(frame)
-        if scene.silent_since is not None:
-            return (phase + scene.silent_since - _began(utterance)) / RATE_HZ
-    return math.inf
-
-
-def _taker(scene: _Scene, scorer: EndScorer, settings: EndpointingSettings) -> StreamTurnTaker:
-    endpointer = Endpointer(scorer, lambda: settings, "en")
-    activity, onset = SpeechActivity(VAD()), SpeechOnset(VAD)
-    return StreamTurnTaker(scene, scene, activity, endpointer, _Undecided(), lambda _: None, onset)
+        if until_silent and scene.silent_since is not None:
+            return scene
+        while coming and coming[0].asked_at + round(READ_DELAY_S * RATE_HZ) <= scene.position:
+            reading = coming.popleft()
+            taker.read(reading.text, reading.asked_at)
+    taker.close()
+    return scene
 
 
 def _began(utterance: Utterance) -> int:

@@ -78,24 +78,21 @@ async def test_an_order_that_came_too_soon_is_given_again(
     assert taken == [3]
 
 
-async def test_a_kernel_that_never_takes_it_does_not_keep_the_stack_from_starting(
-    started: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(BlockingIOError, id="never taken"),
+        pytest.param(FileNotFoundError, id="not shared by session"),
+    ],
+)
+async def test_where_a_session_cannot_be_lowered_the_program_alone_is(
+    refusal: type[OSError], started: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lower_session(pid: int, niceness: int) -> None:
-        raise BlockingIOError
+        raise refusal
 
     monkeypatch.setattr(precedence, "lower_session", lower_session)
     monkeypatch.setattr(precedence, "_AGAIN_S", 0.0)
-    await give_way(started.pid, 3)
-
-
-async def test_where_processors_are_not_shared_by_session_the_program_alone_is_lowered(
-    started: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lower_session(pid: int, niceness: int) -> None:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(precedence, "lower_session", lower_session)
     await give_way(started.pid, 3)
     assert psutil.Process(started.pid).nice() == min(OURS + 3, 19)
 
