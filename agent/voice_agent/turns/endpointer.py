@@ -12,7 +12,7 @@ from voice_agent.turns.pauses import CallerPauses
 from voice_agent.turns.scorer import EndScorer, Evidence
 from voice_agent.turns.speech_activity import RATE_HZ, Heard
 from voice_agent.turns.tone import Tone, ToneOfVoice
-from voice_agent.turns.words import asks_yes_or_no, ending
+from voice_agent.turns.words import ending
 
 _SETTLED_SAMPLES: Final = round(0.05 * RATE_HZ)
 """Words count for the speech before them even if that seems to stop this much later, samples: the
@@ -148,7 +148,7 @@ class Endpointer:
         # Before the words are there, no answer can be: there is nothing to win by being early.
         if silence_s < settings.first_look_s or not self.words_are_settled:
             return False
-        words_end = ending(self._text, self._language)
+        words_end = ending(self._text, self._language, self._agent_said())
         if silence_s >= settings.whole_limit_s and words_end.may_be_whole:
             return True
         evidence = Evidence(
@@ -158,7 +158,6 @@ class Endpointer:
             ending=words_end,
             usual_pause_s=self._pauses.usual_s,
             speech_s=(self._heard.speech_end - self._began) / RATE_HZ,
-            answers_yes_or_no=asks_yes_or_no(self._agent_said()),
         )
         return self._scorer.score(evidence) >= settings.threshold
 

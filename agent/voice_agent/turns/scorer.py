@@ -44,8 +44,6 @@ class Evidence:
     """How long this caller's pauses are, seconds."""
     speech_s: float = 0.0
     """From the turn's first sound to its last, seconds."""
-    answers_yes_or_no: bool = False
-    """Whether the agent has just asked for a yes or a no."""
 
 
 class EndScorer(Protocol):
@@ -91,11 +89,8 @@ class LogisticScorer:
         weights = self._weights
         longer_s = evidence.usual_pause_s - TYPICAL_PAUSE_S
         patience = min(max(_PATIENCE * longer_s, -_MOST_PATIENCE), _MOST_PATIENCE)
-        ending = evidence.ending
-        if ending is Ending.PREFACE and evidence.answers_yes_or_no:
-            ending = Ending.ANSWER
         log_odds = (
-            weights.ending.get(ending, 0.0)
+            weights.ending.get(evidence.ending, 0.0)
             + weights.length * log_length(evidence.speech_s)
             + weights.sound * sound_log_odds(evidence.sound)
             + weights.silence * evidence.silence_s

@@ -26,14 +26,13 @@ class Ending(Enum):
     OPENING = "opening"
     """A greeting or a name that callers like to go on from."""
     PREFACE = "preface"
-    """"yes", "okay", "thank you": an answer where a yes or a no was asked for, else often the
-    beginning of more."""
+    """"yes", "okay", "thank you" where no yes or no was asked for: often the beginning of more."""
     STATEMENT = "statement"
     """As a whole sentence."""
     QUESTION = "question"
     """As a whole question."""
     ANSWER = "answer"
-    """A short whole answer, or a farewell."""
+    """A short whole answer, a "yes" or "okay" where a yes or a no was asked for, or a farewell."""
     UNKNOWN = "unknown"
     """Not English: no opinion."""
 
@@ -138,12 +137,13 @@ _WORD: Final = re.compile(r"[\w']+")
 
 
 @lru_cache(maxsize=16)
-def ending(text: str, language: str) -> Ending:
+def ending(text: str, language: str, agent_said: str = "") -> Ending:
     """Say how words end.
 
     Args:
         text: the transcript of the turn so far, with the recogniser's punctuation.
         language: BCP 47 tag of what is spoken; empty where it is not known.
+        agent_said: what they may be the answer to.
     """
     if not text.strip():
         return Ending.NOTHING
@@ -156,7 +156,7 @@ def ending(text: str, language: str) -> Ending:
     said = " ".join(_WORD.findall(sentence.lower())) or " ".join(words)
     mark = text.rstrip()[-1]
     if said in _PREFACES:
-        return Ending.PREFACE
+        return Ending.ANSWER if _asks_yes_or_no(agent_said) else Ending.PREFACE
     if words[-1] in _FILLERS:
         return Ending.FILLER
     if said in _ANSWERS or (mark != "?" and _is_a_time(said.split())):
@@ -175,9 +175,8 @@ def ending(text: str, language: str) -> Ending:
     return Ending.UNMARKED
 
 
-@lru_cache(maxsize=16)
-def asks_yes_or_no(text: str) -> bool:
-    """Whether what the agent said last asks for a yes or a no, in English."""
+def _asks_yes_or_no(text: str) -> bool:
+    """Whether the last that was said asks for a yes or a no."""
     return _ASKS_YES_OR_NO.search(text.strip().lower()) is not None
 
 

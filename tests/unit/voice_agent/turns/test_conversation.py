@@ -21,6 +21,7 @@ from voice_agent.turns import conversation as conversation_module
 from voice_agent.turns.conversation import Conversation, is_phone_call
 from voice_agent.turns.heard_vad import HeardVad
 from voice_agent.turns.taker import StreamTurnTaker
+from voice_agent.turns.words import Ending
 
 
 class ScriptedSpeech:
@@ -247,7 +248,7 @@ async def test_what_the_agent_asked_is_known_when_the_caller_answers(scene: Scen
     audio = np.concatenate((speech(10), silence(4)))
     scene.taker.hear(audio)
     scene.taker.read("Yes.", len(audio))
-    assert scene.scorer.shown[-1].answers_yes_or_no
+    assert scene.scorer.shown[-1].ending is Ending.ANSWER
 
 
 async def test_nobody_is_on_the_phone_without_a_room(scene: Scene) -> None:

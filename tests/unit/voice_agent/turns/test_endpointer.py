@@ -98,7 +98,7 @@ def test_the_length_of_a_turn_counts_from_its_first_sound() -> None:
     assert scorer.shown[-1].speech_s == pytest.approx(50 * WINDOW_SAMPLES / RATE_HZ)
 
 
-def test_what_the_agent_asked_is_known_to_the_scorer() -> None:
+def test_what_the_agent_asked_decides_how_the_words_end() -> None:
     said, line, scorer = ["Shall I book it?"], Line(), Scripted(0.0)
     ours = Endpointer(scorer, lambda: SETTINGS, "en", lambda: said[0])
     hear(ours, line.speech(10))
@@ -107,7 +107,7 @@ def test_what_the_agent_asked_is_known_to_the_scorer() -> None:
     ours.is_over()
     said[0] = "It is booked."
     ours.is_over()
-    assert [shown.answers_yes_or_no for shown in scorer.shown] == [True, False]
+    assert [shown.ending for shown in scorer.shown] == [Ending.ANSWER, Ending.PREFACE]
 
 
 def test_the_limit_holds_without_words_as_well() -> None:

@@ -40,17 +40,6 @@ def test_a_long_turn_is_surer_to_be_whole_than_a_short_one() -> None:
     assert scores[0] == scores[1] < scores[2] < scores[3] == scores[4]
 
 
-def test_a_yes_is_an_answer_to_who_asked_for_one() -> None:
-    preface = replace(PAUSE, ending=Ending.PREFACE)
-    answer = SCORER.score(replace(PAUSE, ending=Ending.ANSWER))
-    assert SCORER.score(preface) < SCORER.score(replace(preface, answers_yes_or_no=True)) == answer
-
-
-def test_a_greeting_is_none_the_surer_for_a_question() -> None:
-    greeting = replace(PAUSE, ending=Ending.OPENING)
-    assert SCORER.score(greeting) == SCORER.score(replace(greeting, answers_yes_or_no=True))
-
-
 def test_a_caller_who_pauses_long_is_given_more_time() -> None:
     assert SCORER.score(replace(PAUSE, usual_pause_s=0.9)) < SCORER.score(PAUSE)
     assert SCORER.score(replace(PAUSE, usual_pause_s=0.2)) > SCORER.score(PAUSE)

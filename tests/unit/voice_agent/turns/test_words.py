@@ -1,6 +1,6 @@
 import pytest
 
-from voice_agent.turns.words import Ending, asks_yes_or_no, ending
+from voice_agent.turns.words import Ending, ending
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,12 @@ def test_what_may_be_all(kind: Ending, whole: bool) -> None:
         ("", False),
     ],
 )
-def test_a_question_for_a_yes_or_a_no(said: str, expected: bool) -> None:
-    assert asks_yes_or_no(said) is expected
+def test_a_yes_is_an_answer_to_who_asked_for_one(said: str, expected: bool) -> None:
+    assert ending("Yes.", "en", said) is (Ending.ANSWER if expected else Ending.PREFACE)
+
+
+def test_a_greeting_answers_no_question() -> None:
+    assert ending("Hello.", "en", "Shall I book it?") is Ending.OPENING
 
 
 def test_there_is_no_opinion_of_other_languages() -> None:
