@@ -3,7 +3,7 @@
 A number counts as a card's when its brand, its length and its check digit say so; of other digits
 of that length one in ten passes the check digit, and is taken out as well. Recognisers drop and
 double digits: in what was heard, a long number that begins like a card's is taken out whatever its
-check digit.
+check digit, and a shorter one where the speaker calls it a card.
 Deterministic, and cheap on text without digits, so that it can run on every turn and on every log
 line.
 """
@@ -31,6 +31,14 @@ MAX_TEXT: Final = 20_000
 MISHEARD_LENGTH: Final = 14
 """Digits from which a number that begins like a card's counts as one that was misheard: one less
 than the shortest card of today. Telephone numbers with their country code have up to 13."""
+
+_CALLED_CARD: Final = re.compile(
+    r"\b(?:cards?|visa|master\s?card|maestro|am\s?ex|american\s+express|discover|diners)\b",
+    re.IGNORECASE,
+)
+"""What people say before such a number: then `MIN_LENGTH` digits are enough."""
+_CALLED_WITHIN: Final = 40
+"""Characters before a number in which that is looked for."""
 
 _JOINT: Final = "\n"
 """Between texts that are searched as one; no word holds it."""
@@ -104,10 +112,11 @@ def _card_spans(text: str, heard: bool) -> list[tuple[int, int, str]]:
             continue
         # which piece of the text says each digit
         owners = [said for said in run for _ in said.value]
+        shortest = _shortest_misheard(text[: run[0].start])
         first, begins = 0, True
         while first <= len(digits) - MIN_LENGTH:
             length = _card_length(digits, first)
-            if heard and begins and not length and _is_misheard(digits[first:]):
+            if heard and begins and not length and _is_misheard(digits[first:], shortest):
                 length = len(digits) - first
             if length:
                 spans.append((owners[first].start, owners[first + length - 1].end, CARD))
@@ -124,9 +133,15 @@ def _card_length(digits: str, first: int) -> int:
     return 0
 
 
-def _is_misheard(digits: str) -> bool:
+def _shortest_misheard(before: str) -> int:
+    """How many digits are a misheard card number's, after these words."""
+    called = _CALLED_CARD.search(before[-_CALLED_WITHIN:])
+    return MIN_LENGTH if called else MISHEARD_LENGTH
+
+
+def _is_misheard(digits: str, shortest: int) -> bool:
     """Whether this was a card number before a recogniser had it, as far as can be said."""
-    return len(digits) >= MISHEARD_LENGTH and brand_of(digits.encode()) is not None
+    return len(digits) >= shortest and brand_of(digits.encode()) is not None
 
 
 def _code_spans(text: str) -> list[tuple[int, int, str]]:

@@ -78,6 +78,8 @@ def test_a_card_said_in_an_untidy_way_is_taken_out(text: str) -> None:
         "My card is 4000 0000 0566 5566 5566",
         "My card is 40000056655665556",
         "My card is 5105 1051 0510 510.",
+        "Card is five, one, zero, five, one, zero, five, one, zero, five, one, zero, zero.",
+        "It's a Visa, 4111 1111 1111.",
         "My card is four one one one, one one one one, one one one one, one one one two",
     ],
 )
@@ -94,6 +96,8 @@ def test_a_card_whose_digits_were_misheard_is_taken_out(heard: str) -> None:
         "On 24 November 2026 at 15:30, for Peter Miller.",
         "The balance is 1,084 pounds 50.",
         "It was 0111 1111 1111 1112.",
+        "My library card is 8111 1111 1112.",
+        "Thanks for the card. I moved house, and from now on you can reach me on 49 1512 3456 789.",
         "Call me on plus 49 1512 3456 789, or on 49 30 1234 5678.",
         "One moment, I have one more question, two in fact.",
         "",
