@@ -17,14 +17,12 @@ from livekit.agents import (
 
 from speech_plugins.audio_log import AudioLog
 from speech_plugins.connection import Socket, SpeechServer, parse, server_error
+from speech_plugins.model_rate import MODEL_RATE_HZ, ModelRate
 from speech_plugins.speech_events import Reading, SpeechEvents, wall_clock
 from speech_plugins.turn_taking import TurnTakerFactory
 from speech_server.protocol import listen
 
 logger = logging.getLogger(__name__)
-
-SAMPLE_RATE_HZ = 16_000
-"""Rate that speech models take. The session keeps its 24 kHz; the base class resamples."""
 
 _PATH = "/v1/listen"
 _KEEP_ALIVE_S = 5.0
@@ -76,7 +74,8 @@ class RecognizeStream(stt.RecognizeStream):
         conn_options: APIConnectOptions,
         turn_taker: TurnTakerFactory | None = None,
     ) -> None:
-        super().__init__(stt=stt, conn_options=conn_options, sample_rate=SAMPLE_RATE_HZ)
+        super().__init__(stt=stt, conn_options=conn_options)
+        self._rate = ModelRate()
         self._server = server
         self._params = params
         self._log = AudioLog()
@@ -166,7 +165,7 @@ class RecognizeStream(stt.RecognizeStream):
         async for data in self._input_ch:
             # Into the log first: what is lost with the connection is sent again from there.
             if isinstance(data, rtc.AudioFrame):
-                pcm = bytes(data.data)
+                pcm = self._rate.push(data)
                 self._log.add(pcm)
                 self._forget_old_audio()
                 await socket.send(pcm)
@@ -188,7 +187,7 @@ class RecognizeStream(stt.RecognizeStream):
     def _forget_old_audio(self) -> None:
         speech = self._events.speaking or self._log.awaits_answer
         kept_s = _KEPT_SPEECH_S if speech else _KEPT_SILENCE_S
-        self._log.forget_before(self._log.end - round(kept_s * SAMPLE_RATE_HZ))
+        self._log.forget_before(self._log.end - round(kept_s * MODEL_RATE_HZ))
 
     async def _keep_alive(self, socket: Socket) -> None:
         while True:
@@ -235,13 +234,13 @@ class RecognizeStream(stt.RecognizeStream):
             raise server_error(message.code, message.description, retryable=message.retryable)
         if isinstance(message, listen.SpeechStarted):
             onset = self._position(message.timestamp)
-            self._events.start(wall_clock(self._log.end - onset, SAMPLE_RATE_HZ))
+            self._events.start(wall_clock(self._log.end - onset, MODEL_RATE_HZ))
         elif isinstance(message, listen.Results) and message.channel.alternatives:
             self._events.answered_by(message.metadata.request_id)
             self._take_results(message, message.channel.alternatives[0])
 
     def _take_results(self, results: listen.Results, best: listen.Alternative) -> None:
-        offset_s = (self._origin_s or 0.0) + self._connected_at / SAMPLE_RATE_HZ
+        offset_s = (self._origin_s or 0.0) + self._connected_at / MODEL_RATE_HZ
         reading = Reading(results, best, offset_s)
         covered = self._position(results.start + results.duration)
         if results.from_finalize and self._log.awaits_answer:
@@ -267,9 +266,9 @@ class RecognizeStream(stt.RecognizeStream):
             return
         ended_at = None
         if flush.speech_end is not None:
-            ended_at = wall_clock(self._log.end - flush.speech_end, SAMPLE_RATE_HZ)
+            ended_at = wall_clock(self._log.end - flush.speech_end, MODEL_RATE_HZ)
         self._events.end(reading, ended_at)
 
     def _position(self, seconds: float) -> int:
         """Which sample of the stream a time of the server's is; it counts from the connection."""
-        return self._connected_at + round(seconds * SAMPLE_RATE_HZ)
+        return self._connected_at + round(seconds * MODEL_RATE_HZ)

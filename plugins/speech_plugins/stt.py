@@ -18,7 +18,8 @@ from livekit.agents.utils import AudioBuffer, is_given
 from pydantic import BaseModel, TypeAdapter
 
 from speech_plugins.connection import STT_CONN_OPTIONS, SpeechServer, fast_options, parse
-from speech_plugins.recognize_stream import SAMPLE_RATE_HZ, RecognizeStream
+from speech_plugins.model_rate import MODEL_RATE_HZ
+from speech_plugins.recognize_stream import RecognizeStream
 from speech_plugins.turn_taking import TurnTakerFactory
 
 _UPLOAD_PATH = "/v1/audio/transcriptions"
@@ -99,7 +100,7 @@ class STT(stt.STT):
         spoken = language if is_given(language) else self._language
         params = {
             "encoding": "linear16",
-            "sample_rate": str(SAMPLE_RATE_HZ),
+            "sample_rate": str(MODEL_RATE_HZ),
             "channels": "1",
             "interim_results": "true",
             "preflight": "true",
