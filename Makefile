@@ -46,7 +46,7 @@ $(error PROFILE=gpu needs PARLEY_MODELS_DIR and PARLEY_VOICE_PYTHON; see docs/op
 endif
 export PARLEY_STT_ENGINE ?= whisper
 export PARLEY_STT_MODEL ?= $(PARLEY_MODELS_DIR)/whisper
-export PARLEY_STT_PREFLIGHT_SILENCE_S ?= 0.03
+export PARLEY_STT_PREFLIGHT_SILENCE_S ?= 0.02
 export PARLEY_TTS_ENGINE ?= orpheus
 export PARLEY_TTS_MODEL ?= $(PARLEY_MODELS_DIR)/orpheus
 export PARLEY_TTS_SNAC ?= $(PARLEY_MODELS_DIR)/snac

@@ -54,7 +54,7 @@ SIMULATED: Final = Engines(
     llm_ttft_s=0.04,
     llm_interval_s=0.005,
     speech=SimulatedSpeech(
-        stt_call_s=0.03, stt_preflight_s=0.03, tts_first_audio_s=0.06, tts_speed=8.0
+        stt_call_s=0.03, stt_preflight_s=0.02, tts_first_audio_s=0.06, tts_speed=8.0
     ),
 )
 """Source: research/voice-to-voice-baseline.md, which simulated the same voice and language model

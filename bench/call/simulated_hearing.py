@@ -1,8 +1,9 @@
 """Speech to text that knows what callers will say and takes a GPU's time: for the simulated table.
 
 What it reads is right, which flatters whoever uses it: no model hears without mistakes. Measured
-over the recorded set through Opus at 32 kbit/s: right 639 of 641 times that the server asks in a
-pause, and at all 336 ends. Of its time 3 to 4 ms are work.
+over the recorded set through Opus at 32 kbit/s, asked after 20 ms of silence: right in 184 of the
+188 pauses, without a last "to" or "the" in the others, and at all 336 ends. Of its time 3 to 4 ms
+are work.
 """
 
 import time

@@ -6,6 +6,7 @@ scorer and any rule can be replayed in no time, on the audio's own clock.
 """
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -19,6 +20,7 @@ from livekit.local_inference import VAD
 
 from bench.turns.recorded_set import Utterance
 from bench.turns.render import RATE_HZ as RECORDED_RATE_HZ
+from speech_server.stt import loudness, segmenter
 from speech_server.stt.engine import Utterance as Decodable
 from speech_server.stt.moonshine import MoonshineEngine
 from speech_server.stt.segmenter import Segmenter, SegmenterSettings
@@ -39,6 +41,8 @@ _ALL_LOOKS: Final = EndpointingSettings(
     threshold=1.0, hard_limit_s=LOOKS_UNTIL_S, first_sound_s=0.06, look_interval_s=0.06
 )
 """Denser than any endpointer looks, so that other intervals, multiples of 64 ms, can be tried."""
+_ASKED_BY: Final = (segmenter, loudness)
+"""What decides when words are read: a change makes the answers anew."""
 FRAME_SAMPLES: Final = 320
 """Audio comes in frames of 20 ms."""
 
@@ -137,14 +141,14 @@ class _Listener:
         if self._recogniser is None:
             self._recogniser = MoonshineEngine()
             self._recogniser.load()
-        segmenter = Segmenter(SileroVoiceActivity(), SegmenterSettings(interim_interval_s=None))
+        cutter = Segmenter(SileroVoiceActivity(), SegmenterSettings(interim_interval_s=None))
         for frame in frames(audio):
-            for event in segmenter.push(frame.astype(np.float32) / 2**15):
+            for event in cutter.push(frame.astype(np.float32) / 2**15):
                 if isinstance(event, Preflight):
                     (read,) = self._recogniser.transcribe([Decodable(event.audio.pcm, "en")])
                     if isinstance(read, Exception):
                         raise read
-                    yield Reading(segmenter.position, read.text)
+                    yield Reading(cutter.position, read.text)
 
 
 def _trace(utterance: Utterance, answers: dict[str, Any]) -> Trace:
@@ -162,4 +166,5 @@ def _trace(utterance: Utterance, answers: dict[str, Any]) -> Trace:
 
 def _fingerprint(utterance: Utterance) -> str:
     settings = f"{LEAD_S} {TAIL_S} {LOOKS_UNTIL_S} {_ALL_LOOKS}".encode()
-    return hashlib.sha256(settings + utterance.pcm.tobytes()).hexdigest()[:20]
+    asked_by = b"".join(inspect.getsource(module).encode() for module in _ASKED_BY)
+    return hashlib.sha256(settings + asked_by + utterance.pcm.tobytes()).hexdigest()[:20]

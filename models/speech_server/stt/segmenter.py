@@ -1,7 +1,8 @@
 """One caller's audio, cut into utterances. Pure: no clock, no I/O; time is counted in samples.
 
 Speech is found with a voice activity model; where exactly it stopped is read from the loudness
-inside the model's windows, because the model itself goes on saying "speech" for about 80 ms.
+inside the model's windows. What is decoded ahead does not wait for the window in which a pause has
+become long enough: its loudness tells before the model can.
 """
 
 from collections import deque
@@ -11,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from speech_server.stt.engine import SAMPLE_RATE_HZ, Pcm
+from speech_server.stt.loudness import FRAME_SAMPLES, START_PROBABILITY, Loudness
 from speech_server.stt.quiet_cuts import quietest_place
 from speech_server.stt.utterance import (
     Close,
@@ -25,9 +27,6 @@ from speech_server.stt.utterance import (
 )
 from speech_server.stt.vad import WINDOW_SAMPLES, VoiceActivity
 
-_START_PROBABILITY: Final = 0.5
-_STAY_PROBABILITY: Final = 0.35
-"""Hysteresis. Source of both: Silero VAD's own streaming iterator (threshold, threshold - 0.15)."""
 _START_WINDOWS: Final = 2
 """Consecutive windows of speech that begin an utterance: one alone may be a click."""
 _PREROLL_WINDOWS: Final = 3
@@ -38,20 +37,6 @@ _TRAIL_SAMPLES: Final = round(0.3 * SAMPLE_RATE_HZ)
 _TAIL_SAMPLES: Final = round(0.06 * SAMPLE_RATE_HZ)
 """Silence handed out after the last speech: no more than there is at a preflight, so that the same
 words are read whether it is a preflight, a final after a long silence, or a file."""
-_FRAME_SAMPLES: Final = 128
-"""Loudness is read in frames of 8 ms."""
-_QUIET_RATIO: Final = 10 ** (-35 / 20)
-"""A frame this far (35 dB) below the loudest one of the utterance is silence."""
-_NOISE_MARGIN: Final = 1.8
-"""A frame within 5 dB of the noise on the line is silence too, however loud the line."""
-_NOISE_PROBABILITY: Final = 0.1
-"""Windows below this tell what the noise on the line is."""
-_NOISE_MEMORY: Final = 0.9
-"""Share of the old estimate kept at each such window: it follows in about 0.3 s."""
-_MAX_NOISE_RATIO: Final = 10 ** (-10 / 20)
-"""Noise closer than 10 dB to the voice is not told from it by loudness."""
-_PEAK_DECAY: Final = 0.97
-"""How fast the loudest frame is forgotten between utterances, per window."""
 _INTERIM_GROWTH: Final = 0.1
 """An interim reads the whole utterance again, so the longer that is, the rarer interims are."""
 _LIMIT_MARGIN: Final = 0.8
@@ -60,6 +45,7 @@ _LIMIT_PAUSE_S: Final = 0.2
 """Such a pause, seconds: gaps of 0.12 s occur inside a word."""
 _LIMIT_SEARCH: Final = 0.5
 """Where no pause comes, the utterance is cut in the quietest place of this share of its end."""
+_NOTHING: Final[Pcm] = np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +71,9 @@ class Segmenter:
         self._vad = vad
         self._settings = settings
         self._longest = round(settings.max_utterance_s * SAMPLE_RATE_HZ)
-        self._rest: Pcm = np.zeros(0, dtype=np.float32)
+        self._rest = _NOTHING
         self._position = 0
-        self._peak = 0.0
-        self._noise = 0.0
+        self._loudness = Loudness()
         self._speech_windows = 0
         self._speech_began = 0
         self._recent: deque[Pcm] = deque(maxlen=_PREROLL_WINDOWS)
@@ -128,6 +113,7 @@ class Segmenter:
         events: list[Event] = []
         for begin in range(0, whole, WINDOW_SAMPLES):
             self._take(audio[begin : begin + WINDOW_SAMPLES], WINDOW_SAMPLES, events)
+        self._look_ahead(events)
         return events
 
     def finalize(self, reason: Close = Close.FINALIZE) -> list[Event]:
@@ -143,30 +129,13 @@ class Segmenter:
 
     def _take(self, window: Pcm, samples: int, events: list[Event]) -> None:
         probability = self._vad.probability(window)
-        spoken_until = self._spoken_until(window, probability)
+        spoken_until = self._loudness.spoken_until(window, probability, in_utterance=self._open)
         self._position += samples
         if self._open:
             self._go_on(window[:samples], samples, spoken_until)
         else:
             self._await_speech(window[:samples], samples, spoken_until, probability, events)
         self._report(events)
-
-    def _spoken_until(self, window: Pcm, probability: float) -> int | None:
-        """Where in the window speech stops, samples; None where it holds none."""
-        loudness = np.sqrt(np.square(window.reshape(-1, _FRAME_SAMPLES)).mean(axis=1))
-        if probability >= _START_PROBABILITY:
-            self._peak = max(self._peak, float(loudness.max()))
-        elif not self._open:
-            self._peak *= _PEAK_DECAY
-        if probability < _STAY_PROBABILITY:
-            if probability < _NOISE_PROBABILITY:
-                level = float(loudness.mean())
-                known = self._noise or level
-                self._noise = _NOISE_MEMORY * known + (1 - _NOISE_MEMORY) * level
-            return None
-        noise = min(self._noise * _NOISE_MARGIN, self._peak * _MAX_NOISE_RATIO)
-        loud = np.flatnonzero(loudness > max(self._peak * _QUIET_RATIO, noise))
-        return (int(loud[-1]) + 1) * _FRAME_SAMPLES if loud.size else None
 
     def _await_speech(
         self,
@@ -176,7 +145,7 @@ class Segmenter:
         probability: float,
         events: list[Event],
     ) -> None:
-        if spoken_until is None or probability < _START_PROBABILITY:
+        if spoken_until is None or probability < START_PROBABILITY:
             self._speech_windows = 0
             self._recent = deque(self._recent, maxlen=_PREROLL_WINDOWS)
             self._recent.append(window)
@@ -239,11 +208,21 @@ class Segmenter:
                 self._report_interim(events)
         self._report_silence(silence_s, events)
 
-    def _report_preflight(self, events: list[Event]) -> None:
+    def _look_ahead(self, events: list[Event]) -> None:
+        """Report a pause that has become long enough within a window that is not there yet."""
+        limit_s = self._settings.preflight_silence_s
+        if limit_s is None or not self._open or self._preflight_for == self._speech_end:
+            return
+        ahead = self._rest[: len(self._rest) - len(self._rest) % FRAME_SAMPLES]
+        silence_s = (self._position + len(ahead) - self._speech_end) / SAMPLE_RATE_HZ
+        if ahead.size and silence_s >= limit_s and self._loudness.is_silence(ahead):
+            self._report_preflight(events, ahead)
+
+    def _report_preflight(self, events: list[Event], ahead: Pcm = _NOTHING) -> None:
         if self._preflight_for != self._speech_end:
             self._preflight_for = self._speech_end
             self._reported_at = self._position
-            events.append(Preflight(self._audio()))
+            events.append(Preflight(self._audio(ahead)))
 
     def _report_interim(self, events: list[Event]) -> None:
         if self._settings.interim_interval_s is None:
@@ -251,7 +230,7 @@ class Segmenter:
         length_s = self._length / SAMPLE_RATE_HZ
         interval_s = max(self._settings.interim_interval_s, length_s * _INTERIM_GROWTH)
         # At the first sign of a pause an interim would only stand in the way of the preflight.
-        still_speaking = self._position - self._speech_end <= 2 * _FRAME_SAMPLES
+        still_speaking = self._position - self._speech_end <= 2 * FRAME_SAMPLES
         if still_speaking and self._position - self._reported_at >= interval_s * SAMPLE_RATE_HZ:
             self._reported_at = self._position
             events.append(Interim(self._audio()))
@@ -288,8 +267,13 @@ class Segmenter:
         events.append(Closed(self._audio(), reason))
         self._reset_utterance()
 
-    def _audio(self) -> UtteranceAudio:
-        pcm: Pcm = np.concatenate(self._stretches or [np.zeros(0, dtype=np.float32)])
+    def _audio(self, ahead: Pcm = _NOTHING) -> UtteranceAudio:
+        """What the open utterance holds.
+
+        Args:
+            ahead: float32, (samples,): of a window that is not whole yet.
+        """
+        pcm: Pcm = np.concatenate((*self._stretches, ahead))
         for at_pcm, at_stream in reversed(self._anchors):
             if at_stream <= self._speech_end:  # the stretch in which the last speech lies
                 pcm = pcm[: at_pcm + self._speech_end + _TAIL_SAMPLES - at_stream]
@@ -298,6 +282,6 @@ class Segmenter:
             revision=self.revision,
             pcm=pcm,
             start=self._anchors[0][1] if self._anchors else self._position,
-            end=self._position,
+            end=self._position + len(ahead),
             anchors=tuple(self._anchors),
         )

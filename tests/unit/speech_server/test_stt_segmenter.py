@@ -96,6 +96,32 @@ def test_preflight_comes_early_and_once_a_pause() -> None:
     assert second.audio.revision.utterance == first.audio.revision.utterance
 
 
+def in_frames(cutter: Segmenter, pcm: Pcm) -> list[list[Event]]:
+    """What each frame of 20 ms makes, as a caller's come."""
+    frame = RATE_HZ // 50
+    return [cutter.push(pcm[at : at + frame]) for at in range(0, len(pcm), frame)]
+
+
+def test_a_preflight_does_not_wait_for_the_rest_of_a_window() -> None:
+    cutter = segmenter(preflight_silence_s=0.03, interim_interval_s=None)
+    made = in_frames(cutter, np.concatenate((tone(0.52), quiet(1.0))))
+    (frame,) = [index for index, events in enumerate(made) if of_kind(events, Preflight)]
+    (preflight,) = made[frame]
+    assert isinstance(preflight, Preflight)
+    assert frame == 27  # the second one of silence; the window ends in the third
+    assert preflight.audio.end == 28 * RATE_HZ // 50
+    assert len(preflight.audio.pcm) == preflight.audio.end - preflight.audio.start
+    (closed,) = cutter.finalize()
+    assert isinstance(closed, Closed)
+    assert closed.audio.revision == preflight.audio.revision
+
+
+def test_a_word_that_goes_on_within_the_window_is_no_pause() -> None:
+    cutter = segmenter(preflight_silence_s=0.03, interim_interval_s=None)
+    made = in_frames(cutter, np.concatenate((tone(0.52), quiet(0.02), tone(0.3))))
+    assert not any(of_kind(events, Preflight) for events in made)
+
+
 def test_interims_come_while_speaking_and_grow_rarer() -> None:
     cutter = segmenter(interim_interval_s=0.5, max_utterance_s=60)
     ends = [e.audio.end for e in cutter.push(tone(25)) if isinstance(e, Interim)]
