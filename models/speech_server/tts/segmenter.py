@@ -1,4 +1,4 @@
-"""Cuts streamed text into segments worth speaking: an early first clause, then whole sentences.
+"""Cuts streamed text into segments worth speaking: early clauses at first, then whole sentences.
 
 Cuts fall between words and depend on the text alone, not on how it was split into deltas. No
 character is lost, doubled or moved: the segments joined are the text.
@@ -14,8 +14,12 @@ from speech_server.tts.characters import (
     UNSPACED_SENTENCE_END,
 )
 
-FIRST_CLAUSE_WORDS = 3
-"""Words that a first clause needs before a comma, so that "Well," is not spoken alone."""
+EARLY_CLAUSE_WORDS = 2
+"""Words that an early clause needs before a comma, so that "Well," is not spoken alone."""
+
+EARLY_WORDS = 3
+"""Words after which whole sentences are handed out: behind "Of course," comes another clause, so
+that its sound does not end before the next is there."""
 
 MAX_SEGMENT_CHARS = 300
 """Longest segment, characters: about 20 s of speech. Bounds one engine call."""
@@ -54,7 +58,7 @@ class Segmenter:
         """Everything before this index of `_text` has been searched for a cut."""
         self._digits = 0
         """How many digits are before it."""
-        self._first = True
+        self._words_out = 0
 
     @property
     def waiting(self) -> bool:
@@ -97,8 +101,7 @@ class Segmenter:
     def _take(self, cut: int) -> str:
         segment, self._text = self._text[:cut], self._text[cut:]
         self._scanned = self._digits = 0
-        if any(char.isalnum() for char in segment):
-            self._first = False
+        self._words_out += sum(any(map(str.isalnum, word)) for word in segment.split())
         return segment
 
     def _next_cut(self) -> int | None:
@@ -137,7 +140,8 @@ class Segmenter:
         if self._text[blank] == "\n":
             return True
         is_clause = bare.endswith(CLAUSE_END) or bare in {"-", "--"}
-        if not (self._first and is_clause and self._words_before(blank) >= FIRST_CLAUSE_WORDS):
+        early = self._words_out < EARLY_WORDS and self._words_before(blank) >= EARLY_CLAUSE_WORDS
+        if not (is_clause and early):
             return False
         if bare[-2:-1].isdigit():  # "November 24, 2026" is one thing
             begins = self._next_begins(blank)

@@ -26,8 +26,8 @@ def segments_of(text: str) -> list[str]:
         ("He paid at 5 p.m. and left.", ["He paid at 5 p.m. and left."]),
         ("It is 3:30. Come in.", ["It is 3:30. ", "Come in."]),
         (
-            "See https://a.b/c.html?d=e.f, or www.x.com. OK?",
-            ["See https://a.b/c.html?d=e.f, or www.x.com. ", "OK?"],
+            "https://a.b/c.html?d=e.f, or www.x.com. OK?",
+            ["https://a.b/c.html?d=e.f, or www.x.com. ", "OK?"],
         ),
         ("Well... maybe not. Or...", ["Well... maybe not. ", "Or..."]),
         ("Well... I know.", ["Well... ", "I know."]),
@@ -67,7 +67,7 @@ def test_sentences(text: str, expected: list[str] | None) -> None:
         "What!!!|Stop it.",
         "Wait... what?|Oh.",
         "The end…|Or not.",
-        'She asked, "Why?"|Then left.',
+        'She asked "Why?"|Then left.',
         "(He left.)|She stayed.",
         "“Go.”|Then he went.",
         "J. K. Rowling wrote it.|George R. R. Martin did not.",
@@ -108,9 +108,10 @@ def test_the_first_clause_is_on_its_way_before_the_first_sentence_ends() -> None
     handed_out: list[tuple[int, str]] = []
     for index, char in enumerate(REPLY):
         handed_out += [(index, segment) for segment in segmenter.push(char)]
-    (first_at, first), *later = handed_out
-    assert first == "Of course, I can help you with that, "
-    assert first_at == len(first) - 1 < REPLY.index(".")
+    (first_at, first), (second_at, second), *later = handed_out
+    assert (first, second) == ("Of course, ", "I can help you with that, ")
+    assert first_at == len(first) - 1
+    assert second_at == len(first + second) - 1 < REPLY.index(".")
     assert later == [(REPLY.index(segment) + len(segment) - 1, segment) for _, segment in later], (
         "a sentence is handed out with its last character"
     )
@@ -120,7 +121,8 @@ def test_the_first_clause_is_on_its_way_before_the_first_sentence_ends() -> None
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("Of course, I can help you, Peter, with that.", "Of course, I can help you, "),
+        ("Of course, I can help you, Peter, with that.", "Of course, "),
+        ("Sure, I can help you, Peter, with that.", "Sure, I can help you, "),
         ("Yes, of course, I can help.", "Yes, of course, "),
         ("There are three: one and two.", "There are three: "),
         ("I can do that — if you like.", "I can do that — "),
@@ -134,7 +136,26 @@ def test_first_clause_goes_early(text: str, first: str) -> None:
     assert segments_of(text)[0] == first
 
 
-def test_only_the_first_segment_is_a_clause() -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Of course, I can, if you like, do that.",
+            ["Of course, ", "I can, ", "if you like, do that."],
+        ),
+        ("Of course, sir, I can do that.", ["Of course, ", "sir, I can do that."]),
+        (
+            "Sure! Let me see, one moment, please.",
+            ["Sure! ", "Let me see, ", "one moment, please."],
+        ),
+        ("Of course I can, if you like.", ["Of course I can, ", "if you like."]),
+    ],
+)
+def test_a_very_short_beginning_is_followed_by_a_clause(text: str, expected: list[str]) -> None:
+    assert segments_of(text) == expected
+
+
+def test_only_the_beginning_is_cut_at_clauses() -> None:
     text = "Yes, of course, sir. Then we go, you and I, to see it. Done."
     assert segments_of(text) == [
         "Yes, of course, ",
