@@ -19,7 +19,7 @@ from voice_agent.stack.redis_server import (
     write_redis_config,
 )
 from voice_agent.stack.settings import RunSettings
-from voice_agent.stack.sip_server import sip_finder, write_sip_config
+from voice_agent.stack.sip_server import SOUND_VARIABLES, sip_finder, write_sip_config
 
 REDIS_READY = re.compile(r"Ready to accept connections")
 """Source: redis 7.0, server.c, and valkey 8.1, server.c."""
@@ -66,11 +66,12 @@ class Phone:
 
     def sip_program(self, environment: Mapping[str, str]) -> Program:
         """livekit-sip."""
+        # Its own variables (SIP_CONFIG_BODY, LIVEKIT_WS_URL) would win over the file.
+        others = {k: v for k, v in environment.items() if not k.startswith(("LIVEKIT_", "SIP_"))}
         return Program(
             "sip",
             (*self.sip.command, "--config", self.sip_config),
-            # Its own variables (SIP_CONFIG_BODY, LIVEKIT_WS_URL) would win over the file.
-            {k: v for k, v in environment.items() if not k.startswith(("LIVEKIT_", "SIP_"))},
+            {**SOUND_VARIABLES, **others},
             ready_line=SIP_READY,
             cleanup=self.sip.cleanup,
             carries_sound=True,

@@ -19,6 +19,14 @@ DRAINING_S = 5
 """How long a media port is kept from the next call, for packets of the last one, seconds.
 livekit-sip's own default of 30 would use up a small range of ports."""
 
+SOUND_VARIABLES: Mapping[str, str] = {"SOXR_LARGE_DFT_SIZE": "8"}
+"""Environment variables for short blocks in its resampler, of 2^8 samples instead of 2^10.
+
+From 8 to 48 kHz it then holds back up to 12 ms instead of 60, from 48 to 8 kHz up to 8 ms instead
+of 40, and gives the same samples but for the dither. Source: libsoxr 0.1.3, which reads this;
+measured in steps of 20 ms at livekit-sip's quality, LQ.
+"""
+
 LIVEKIT_SIP = Wanted(
     name="livekit-sip",
     setting="PARLEY_LIVEKIT_SIP_BIN",
@@ -39,7 +47,10 @@ LIVEKIT_SIP = Wanted(
         version_variable="github.com/livekit/sip/version.Version",
         libraries={"opus": "libopus-dev", "opusfile": "libopusfile-dev", "soxr": "libsoxr-dev"},
     ),
-    image_options=("--entrypoint", "livekit-sip"),
+    image_options=(
+        *("--entrypoint", "livekit-sip"),
+        *(f"--env={name}={value}" for name, value in SOUND_VARIABLES.items()),
+    ),
 )
 
 

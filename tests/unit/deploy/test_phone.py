@@ -67,6 +67,7 @@ def test_livekit_sip_is_told_what_it_is_told_by_make_run(beside: dict[str, Any])
     assert environment["LIVEKIT_WS_URL"] == f"ws://livekit:{LIVEKIT['port']}"
     assert environment["LIVEKIT_API_KEY"] == ENVIRONMENT["LIVEKIT_API_KEY"]
     assert environment["LIVEKIT_API_SECRET"] == ENVIRONMENT["LIVEKIT_API_SECRET"]
+    assert sip_server.SOUND_VARIABLES.items() <= environment.items()
 
 
 def test_both_servers_share_one_redis_and_its_password() -> None:

@@ -116,6 +116,9 @@ def test_the_telephone_starts_redis_first_and_livekit_server_once_that_is_ready(
     assert started["sip"].command == ("/bin/program", "--config", sip)
     told = [name for name in started["sip"].environment if name.startswith(("SIP_", "LIVEKIT_"))]
     assert not told, "they would win over the configuration file"
+    assert started["sip"].environment["SOXR_LARGE_DFT_SIZE"] == "8"
+    own = replace(plan, environment={"SOXR_LARGE_DFT_SIZE": "9"})
+    assert programs(own)["sip"].environment["SOXR_LARGE_DFT_SIZE"] == "9"
     assert plan.describe({}, 1).sip_address == "127.0.0.1:5080"
 
 
