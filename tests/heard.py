@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +10,7 @@ import soxr
 from moonshine_voice import ModelArch, Transcriber, get_model_path
 
 _RATE_HZ = 16_000
-_LEADS_S = (0.25, 0.31)
+_LEADS_S = (0.25, 0.31, 0.37)
 """Silence before the speech, seconds: the recogniser finds speech by what surrounds it."""
 _TRAIL_S = 0.5
 
@@ -38,12 +39,19 @@ def words_heard(pcm: npt.NDArray[np.int16], rate_hz: int, lead_s: float = _LEADS
     return re.findall(r"[a-z0-9']+", " ".join(line.text for line in lines).lower())
 
 
-def share_heard(said: str, pcm: npt.NDArray[np.int16], rate_hz: int) -> float:
-    """Share of the words said that were heard, in [0, 1]; order does not matter.
+def readings(pcm: npt.NDArray[np.int16], rate_hz: int) -> Iterator[list[str]]:
+    """The words heard, again and again.
 
-    Who did not understand listens again: the model stumbles now and then, mostly into one word over
-    and over, and not where its windows begin elsewhere.
+    Who did not understand listens once more: the model stumbles now and then, mostly into one word
+    over and over, and not where its windows begin elsewhere.
     """
+    for lead_s in _LEADS_S:
+        yield words_heard(pcm, rate_hz, lead_s)
+
+
+def share_heard(said: str, pcm: npt.NDArray[np.int16], rate_hz: int) -> float:
+    """Share of the words said that were heard, in [0, 1]; order does not matter."""
     wanted = re.findall(r"[a-z0-9']+", said.lower())
-    readings = (words_heard(pcm, rate_hz, lead_s) for lead_s in _LEADS_S)
-    return max(sum(word in heard for word in wanted) / len(wanted) for heard in readings)
+    return max(
+        sum(word in heard for word in wanted) / len(wanted) for heard in readings(pcm, rate_hz)
+    )
