@@ -88,7 +88,8 @@ class Benchmark:
                 report.notes.append(f"a browser's call broke off: {error.message}")
 
         await paths.by_phone(())  # warms what the first call of all finds cold
-        for number, script in enumerate((self._lines, *self._portions())):
+        conversations = [self._lines] * self._plan.conversations
+        for number, script in enumerate((*conversations, *self._portions())):
             if self._late("the rest of the turns"):
                 return
             # who begins changes: what disturbs the machine meanwhile meets both
@@ -127,6 +128,7 @@ class Benchmark:
         plan = self._plan
         return {
             "conversation_lines": len(self._lines),
+            "conversations": plan.conversations,
             "recorded_turns": len(self._turns),
             "turns_per_call": plan.turns_per_call,
             "calls_in_a_row": plan.in_a_row,

@@ -44,6 +44,16 @@ def phone(
             show_default=f"{FULL.lines}",
         ),
     ] = None,
+    conversations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=100,
+            help="How often the conversation is held, on each path.",
+            show_default=f"{FULL.conversations}",
+        ),
+    ] = None,
     calls: Annotated[
         int | None,
         typer.Option(
@@ -103,6 +113,7 @@ def phone(
         check_outputs(json_file, plot)
         plan = (QUICK if quick else FULL).changed(
             lines=lines,
+            conversations=conversations,
             calls=calls,
             in_a_row=in_a_row,
             at_once=at_once,

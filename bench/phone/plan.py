@@ -15,6 +15,8 @@ class Plan:
 
     lines: int
     """Of the recorded conversation, said on each path."""
+    conversations: int
+    """How often that is held: its words are few, and which are misheard differs by the call."""
     calls: int
     """With turns of the recorded set, on each path."""
     turns_per_call: int
@@ -33,6 +35,7 @@ class Plan:
         self,
         *,
         lines: int | None,
+        conversations: int | None,
         calls: int | None,
         in_a_row: int | None,
         at_once: int | None,
@@ -42,6 +45,7 @@ class Plan:
         return replace(
             self,
             lines=self.lines if lines is None else lines,
+            conversations=self.conversations if conversations is None else conversations,
             calls=self.calls if calls is None else calls,
             in_a_row=self.in_a_row if in_a_row is None else in_a_row,
             at_once=self.at_once if at_once is None else at_once,
@@ -51,16 +55,18 @@ class Plan:
 
 FULL: Final = Plan(
     lines=5,
+    conversations=4,
     calls=6,
     turns_per_call=2,
     in_a_row=20,
     at_once=8,
     ladder=(1, 2, 4, 8, 16),
     listen_s=9.0,
-    time_limit_s=520.0,
+    time_limit_s=840.0,
 )
 QUICK: Final = Plan(
     lines=2,
+    conversations=1,
     calls=0,
     turns_per_call=1,
     in_a_row=2,

@@ -112,10 +112,13 @@ def test_a_ladder_is_read() -> None:
 
 
 def test_what_was_asked_for_wins_over_the_plan() -> None:
-    unchanged = FULL.changed(lines=None, calls=None, in_a_row=None, at_once=None, ladder=None)
+    unchanged = FULL.changed(
+        lines=None, conversations=None, calls=None, in_a_row=None, at_once=None, ladder=None
+    )
     assert unchanged == FULL
-    changed = QUICK.changed(lines=5, calls=3, in_a_row=0, at_once=0, ladder=())
-    assert (changed.lines, changed.calls, changed.in_a_row) == (5, 3, 0)
+    changed = QUICK.changed(lines=5, conversations=2, calls=3, in_a_row=0, at_once=0, ladder=())
+    assert (changed.lines, changed.conversations) == (5, 2)
+    assert (changed.calls, changed.in_a_row) == (3, 0)
     assert (changed.at_once, changed.ladder) == (0, ())
     assert changed.time_limit_s == QUICK.time_limit_s
 
