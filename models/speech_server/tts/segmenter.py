@@ -46,6 +46,7 @@ _UNSURE = frozenset({
     "a.m", "p.m", "am", "pm", "etc", "inc", "ltd", "co", "corp", "jr", "sr", "ph.d", "m.d", "b.a",
 })  # fmt: skip
 _OPEN_TAG = re.compile(r"<(?:[|/!?<A-Za-z_][^<>\n]*)?$")
+_TAG = re.compile(r"<[^<>\n]*>")
 _LEADING_TAGS = re.compile(r"\s*(?:<[^<>\n]*>\s*)*")
 
 
@@ -101,7 +102,7 @@ class Segmenter:
     def _take(self, cut: int) -> str:
         segment, self._text = self._text[:cut], self._text[cut:]
         self._scanned = self._digits = 0
-        self._words_out += sum(any(map(str.isalnum, word)) for word in segment.split())
+        self._words_out += _words_in(segment)
         return segment
 
     def _next_cut(self) -> int | None:
@@ -140,7 +141,8 @@ class Segmenter:
         if self._text[blank] == "\n":
             return True
         is_clause = bare.endswith(CLAUSE_END) or bare in {"-", "--"}
-        early = self._words_out < EARLY_WORDS and self._words_before(blank) >= EARLY_CLAUSE_WORDS
+        words = _words_in(self._text[:blank])
+        early = self._words_out < EARLY_WORDS and words >= EARLY_CLAUSE_WORDS
         if not (is_clause and early):
             return False
         if bare[-2:-1].isdigit():  # "November 24, 2026" is one thing
@@ -168,7 +170,7 @@ class Segmenter:
         is_initial = len(word) == 1 and word.isalpha() and word != "i" and not token.endswith("..")
         if is_initial:
             return False
-        if word.isdigit() and self._words_before(blank) == 1:
+        if word.isdigit() and _words_in(self._text[:blank]) == 1:
             return False  # the number of a list item
         return not begins.islower()
 
@@ -178,9 +180,6 @@ class Segmenter:
         if len(rest) < _CONTROL_WINDOW and _OPEN_TAG.fullmatch(rest):
             return ""
         return rest.lstrip(OPENING + "#<-")[:1]
-
-    def _words_before(self, end: int) -> int:
-        return len(self._text[:end].split())
 
     def _before_tag(self, cut: int) -> int:
         """The place itself, or that of the opened angle bracket which would be cut there."""
@@ -202,3 +201,8 @@ class Segmenter:
             if places:
                 return places[-1] + 1
         return self._before_tag(limit) or limit
+
+
+def _words_in(text: str) -> int:
+    """How many words are said: neither marks nor control tokens."""
+    return sum(any(map(str.isalnum, word)) for word in _TAG.sub(" ", text).split())
