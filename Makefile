@@ -91,10 +91,11 @@ unit-tests-speech: $(VENV)/.dev
 
 # Two lanes, twice. Models in vLLM need a processor and no clock: their tests get what the others
 # leave. Calls need the clock and less than half a processor each, so two go on at once, and nothing
-# beside them.
+# beside them; but for the one with models in vLLM, which has the machine to itself.
 .PHONY: test
 test: test-tools test-parts ## `check`, then everything with real servers, vLLM, calls and a browser
 	@$(LANES) test-servers test-engines
+	@$(MAKE) --no-print-directory test-gpu-shaped
 	@$(LANES) test-calls test-calls-beside
 
 .PHONY: test-parts
@@ -109,6 +110,9 @@ test-servers: check $(PIPECAT)/.installed
 .PHONY: test-engines
 test-engines: $(VENV)/.dev $(VLLM_HERE)
 	nice -n 19 $(BIN)/pytest $(VLLM_TESTS) -p no:cacheprovider
+
+.PHONY: test-gpu-shaped
+test-gpu-shaped: $(VENV)/.dev $(VLLM_HERE)
 	$(BIN)/pytest $(GPU_SHAPED_TESTS) -p no:cacheprovider
 
 .PHONY: test-calls
