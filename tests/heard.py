@@ -52,6 +52,9 @@ def readings(pcm: npt.NDArray[np.int16], rate_hz: int) -> Iterator[list[str]]:
 def share_heard(said: str, pcm: npt.NDArray[np.int16], rate_hz: int) -> float:
     """Share of the words said that were heard, in [0, 1]; order does not matter."""
     wanted = re.findall(r"[a-z0-9']+", said.lower())
-    return max(
-        sum(word in heard for word in wanted) / len(wanted) for heard in readings(pcm, rate_hz)
-    )
+    share = 0.0
+    for heard in readings(pcm, rate_hz):
+        share = max(share, sum(word in heard for word in wanted) / len(wanted))
+        if share == 1:
+            break
+    return share

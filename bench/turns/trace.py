@@ -5,6 +5,7 @@ that the speech server finds, its sound is looked at where our endpointer looks.
 scorer and any rule can be replayed in no time, on the audio's own clock.
 """
 
+import functools
 import hashlib
 import inspect
 import json
@@ -165,6 +166,11 @@ def _trace(utterance: Utterance, answers: dict[str, Any]) -> Trace:
 
 
 def _fingerprint(utterance: Utterance) -> str:
-    settings = f"{LEAD_S} {TAIL_S} {LOOKS_UNTIL_S} {_ALL_LOOKS}".encode()
-    asked_by = b"".join(inspect.getsource(module).encode() for module in _ASKED_BY)
-    return hashlib.sha256(settings + asked_by + utterance.pcm.tobytes()).hexdigest()[:20]
+    return hashlib.sha256(_answered_by() + utterance.pcm.tobytes()).hexdigest()[:20]
+
+
+@functools.cache
+def _answered_by() -> bytes:
+    """What the answers depend on besides the audio."""
+    settings = f"{LEAD_S} {TAIL_S} {LOOKS_UNTIL_S} {_ALL_LOOKS}"
+    return "".join((settings, *map(inspect.getsource, _ASKED_BY))).encode()

@@ -12,7 +12,7 @@ MODEL_RATE_HZ: Final = 16_000
 _LAYOUTS: Final = {1: "mono", 2: "stereo"}
 
 
-class ModelRate:
+class ModelRateResampler:
     """Brings frames to `MODEL_RATE_HZ`, mono; frames that are so already pass through.
 
     The base class of streams would do it too, with a resampler that works in blocks: from 24 kHz in

@@ -17,7 +17,7 @@ from livekit.agents import (
 
 from speech_plugins.audio_log import AudioLog
 from speech_plugins.connection import Socket, SpeechServer, parse, server_error
-from speech_plugins.model_rate import MODEL_RATE_HZ, ModelRate
+from speech_plugins.model_rate import MODEL_RATE_HZ, ModelRateResampler
 from speech_plugins.speech_events import Reading, SpeechEvents, wall_clock
 from speech_plugins.turn_taking import TurnTakerFactory
 from speech_server.protocol import listen
@@ -75,7 +75,7 @@ class RecognizeStream(stt.RecognizeStream):
         turn_taker: TurnTakerFactory | None = None,
     ) -> None:
         super().__init__(stt=stt, conn_options=conn_options)
-        self._rate = ModelRate()
+        self._rate = ModelRateResampler()
         self._server = server
         self._params = params
         self._log = AudioLog()

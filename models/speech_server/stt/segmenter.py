@@ -200,9 +200,7 @@ class Segmenter:
                 self._cut(events)
             elif self._length >= self._longest * _LIMIT_MARGIN and silence_s >= _LIMIT_PAUSE_S:
                 self._close(Close.LIMIT, events)
-            elif settings.preflight_silence_s is not None and (
-                silence_s >= settings.preflight_silence_s
-            ):
+            elif self._is_pause(silence_s):
                 self._report_preflight(events)
             else:
                 self._report_interim(events)
@@ -210,13 +208,14 @@ class Segmenter:
 
     def _look_ahead(self, events: list[Event]) -> None:
         """Report a pause that has become long enough within a window that is not there yet."""
-        limit_s = self._settings.preflight_silence_s
-        if limit_s is None or not self._open or self._preflight_for == self._speech_end:
-            return
         ahead = self._rest[: len(self._rest) - len(self._rest) % FRAME_SAMPLES]
         silence_s = (self._position + len(ahead) - self._speech_end) / SAMPLE_RATE_HZ
-        if ahead.size and silence_s >= limit_s and self._loudness.is_silence(ahead):
+        if self._open and self._is_pause(silence_s) and self._loudness.is_silence(ahead):
             self._report_preflight(events, ahead)
+
+    def _is_pause(self, silence_s: float) -> bool:
+        limit_s = self._settings.preflight_silence_s
+        return limit_s is not None and silence_s >= limit_s
 
     def _report_preflight(self, events: list[Event], ahead: Pcm = _NOTHING) -> None:
         if self._preflight_for != self._speech_end:

@@ -141,9 +141,9 @@ class Segmenter:
         if self._text[blank] == "\n":
             return True
         is_clause = bare.endswith(CLAUSE_END) or bare in {"-", "--"}
-        words = _words_in(self._text[:blank])
-        early = self._words_out < EARLY_WORDS and words >= EARLY_CLAUSE_WORDS
-        if not (is_clause and early):
+        if not is_clause or self._words_out >= EARLY_WORDS:
+            return False
+        if _words_in(self._text[:blank]) < EARLY_CLAUSE_WORDS:
             return False
         if bare[-2:-1].isdigit():  # "November 24, 2026" is one thing
             begins = self._next_begins(blank)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from livekit import rtc
 
-from speech_plugins.model_rate import MODEL_RATE_HZ, ModelRate
+from speech_plugins.model_rate import MODEL_RATE_HZ, ModelRateResampler
 
 PITCH_HZ = 440
 LEVEL = 8000
@@ -18,7 +18,7 @@ def tone(rate_hz: int, channels: int = 1, duration_s: float = 1.0) -> np.ndarray
 
 def pushed(sound: np.ndarray, rate_hz: int, frame: int) -> list[np.ndarray]:
     """What comes for each frame of a sound."""
-    rate, channels = ModelRate(), sound.shape[1]
+    rate, channels = ModelRateResampler(), sound.shape[1]
     return [
         np.frombuffer(
             rate.push(rtc.AudioFrame(part.tobytes(), rate_hz, channels, len(part))), np.int16
@@ -64,4 +64,4 @@ def test_pitches_that_the_rate_cannot_hold_are_taken_out() -> None:
 
 def test_more_than_two_channels_are_refused() -> None:
     with pytest.raises(ValueError, match="3 channels; give one or two"):
-        ModelRate().push(rtc.AudioFrame(bytes(3 * 2 * 480), 24_000, 3, 480))
+        ModelRateResampler().push(rtc.AudioFrame(bytes(3 * 2 * 480), 24_000, 3, 480))
