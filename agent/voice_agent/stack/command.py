@@ -124,7 +124,7 @@ async def _start_and_watch(
         console,
         stop_timeout_s=settings.stop_timeout_s,
         hurry=hurry,
-        niceness=settings.niceness,
+        niceness=settings.lowered_by,
     ) as group:
         wait = partial(
             wait_until_ready,

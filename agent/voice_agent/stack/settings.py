@@ -106,9 +106,14 @@ class RunSettings(ParleySettings):
     stop_timeout_s: float = Field(8.0, gt=0, le=3600)
     """Time a process has to end after SIGTERM before it is killed, seconds."""
     niceness: int = Field(10, ge=0, le=19)
-    """By how much all that does not carry sound goes after livekit-server, livekit-sip and Redis
-    where processors are short, as `nice` counts. 0 on a machine that has other work as well: all
-    of it would go before the models, too."""
+    """Phone: by how much all that does not carry sound goes after livekit-server, livekit-sip and
+    Redis where processors are short, as `nice` counts. 0 on a machine that has other work as well:
+    all of it would go before the models, too."""
+
+    @property
+    def lowered_by(self) -> int:
+        """`niceness` where there is a telephone: WebRTC asks again for what livekit-sip drops."""
+        return self.niceness if self.phone else 0
 
     @field_validator("sip_rtp_ports")
     @classmethod

@@ -12,6 +12,7 @@ from voice_agent.settings import environment
 from voice_agent.stack import precedence
 from voice_agent.stack.precedence import give_way
 from voice_agent.stack.processes import ProcessGroup, Program
+from voice_agent.stack.settings import RunSettings
 
 STARTS_ANOTHER = """
 import subprocess, sys
@@ -59,6 +60,12 @@ def test_a_program_and_all_that_it_starts_go_after_others(started: subprocess.Po
 def test_its_session_goes_after_others_as_well(started: subprocess.Popen[str]) -> None:
     asyncio.run(give_way(started.pid, 3))
     assert Path(f"/proc/{started.pid}/autogroup").read_text().endswith("nice 3\n")
+
+
+def test_models_give_way_where_there_is_a_telephone() -> None:
+    settings = RunSettings(_env_file=None, phone=True, niceness=7)
+    assert settings.lowered_by == 7
+    assert settings.model_copy(update={"phone": False}).lowered_by == 0
 
 
 async def test_an_order_that_came_too_soon_is_given_again(
