@@ -34,13 +34,12 @@ ACCOUNT = "161803398874"
 SAID_WHILE_NOT_LISTENING = "seven one eight two eight one eight two"
 SAID_DIGITS = "71828182"
 STORED = "All done. The payment card is in the system now."
-SPOKEN_CARD = "6011000990139424"
-"""Another one of those. Nothing in it comes again and again: a recogniser loses count of that."""
+SPOKEN_CARDS = ("6011 0009 9013 9424", "3714 496353 98431", "3056 930902 5904")
+"""Others of those. Nothing in them comes again and again: a recogniser loses count of that. Where
+the first was misheard beyond knowing, the next is said, in a call of its own."""
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 PART = 9
 """Digits in a row that must not be found either: of what is misheard, parts are right."""
-SPOKEN = (
-    "The card is six zero one one, zero zero zero nine, nine zero one three, nine four two four."
-)
 
 
 async def left_behind(desk: Desk, seen: RoomWatcher) -> dict[str, str]:
@@ -114,24 +113,39 @@ async def test_a_card_that_is_keyed_in_leaves_no_trace(desk: Desk, tmp_path: Pat
 
 
 async def test_a_card_that_is_said_is_not_kept(desk: Desk, tmp_path: Path) -> None:
+    misheard: list[list[str]] = []
+    for card in SPOKEN_CARDS:
+        turns, found = await say_card(desk, tmp_path / f"phone{len(misheard)}", card)
+        if any(CARD_TAKEN_OUT in turn for turn in turns):
+            break
+        misheard.append(turns)
+    else:
+        pytest.fail(f"no card was understood: {misheard}")
+    assert {"model", f"room: {TURN_TOPIC}"} <= set(places("1618", found))
+    number = card.replace(" ", "")
+    for start in range(len(number) - PART + 1):
+        part = number[start : start + PART]
+        assert places(part, found) == [], part
+
+
+async def say_card(desk: Desk, folder: Path, card: str) -> tuple[list[str], dict[str, str]]:
+    """Say a card's number in a call: what the model was asked, and what is left behind."""
+    groups = (" ".join(_WORDS[int(digit)] for digit in group) for group in card.split())
     desk.model.requests.clear()
     async with (
-        desk.call(tmp_path / "phone", {"keys: 1618": "What is the next one?"}) as phone,
+        desk.call(folder, {"keys: 1618": "What is the next one?"}) as phone,
         watching(desk.stack) as seen,
     ):
-        await phone.say(speak(SPOKEN, rate_hz=RATE_HZ))
+        words = f"My credit card number is {', '.join(groups)}."
+        await phone.say(speak(words, rate_hz=RATE_HZ))
         await phone.until_audible(phone.heard().size)
         await phone.until_silent()
         prepared = len(desk.model.requests)
         await asked(phone, "1618#")
         await phone.until_silent()
-    assert any(CARD_TAKEN_OUT in text for text in desk.model.asked()), desk.model.asked()
+    turns = desk.model.asked()
     # the answer that was prepared while the caller spoke, and the words as they were heard, pass
     # by; docs/phone/agent.md says so
     del desk.model.requests[:prepared]
     del seen.texts[TRANSCRIPTS][:-1]
-    found = await left_behind(desk, seen)
-    assert {"model", f"room: {TURN_TOPIC}"} <= set(places("1618", found))
-    for start in range(len(SPOKEN_CARD) - PART + 1):
-        part = SPOKEN_CARD[start : start + PART]
-        assert places(part, found) == [], part
+    return turns, await left_behind(desk, seen)

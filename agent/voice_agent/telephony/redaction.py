@@ -2,8 +2,9 @@
 
 A number counts as a card's when its brand, its length and its check digit say so; of other digits
 of that length one in ten passes the check digit, and is taken out as well. Recognisers drop and
-double digits: in what was heard, a long number that begins like a card's is taken out whatever its
-check digit, and a shorter one where the speaker calls it a card.
+double digits: in what was heard, a long number that begins like a card's or is said in fours is
+taken out whatever its check digit, a shorter one where the speaker calls it a card, and what may
+be the half of one, after which the speaker paused, where it is called a payment card's number.
 Deterministic, and cheap on text without digits, so that it can run on every turn and on every log
 line.
 """
@@ -29,8 +30,12 @@ MAX_TEXT: Final = 20_000
 """Longest text that is searched; the rest of a longer one is dropped, since it was not."""
 
 MISHEARD_LENGTH: Final = 14
-"""Digits from which a number that begins like a card's counts as one that was misheard: one less
-than the shortest card of today. Telephone numbers with their country code have up to 13."""
+"""Digits from which a number that begins like a card's, or is said like one, counts as one that was
+misheard: one less than the shortest card of today. Telephone numbers with their country code have
+up to 13."""
+
+_FOURS: Final = 3
+"""Groups of four digits that make a number be said like a card's."""
 
 _CALLED_CARD: Final = re.compile(
     r"\b(?:cards?|visa|master\s?card|maestro|am\s?ex|american\s+express|discover|diners)\b",
@@ -39,6 +44,17 @@ _CALLED_CARD: Final = re.compile(
 """What people say before such a number: then `MIN_LENGTH` digits are enough."""
 _CALLED_WITHIN: Final = 40
 """Characters before a number in which that is looked for."""
+
+_PAYMENT_CARD: Final = re.compile(
+    r"\b(?:credit|debit|payment|bank)\s*card(?:\s+number)?(?:\s+is|'s)?"
+    r"(?:\W+(?:to|too|for|o|won|ate|uh|um|er))*\W*$",
+    re.IGNORECASE,
+)
+"""What people say right before the digits of a payment card; a first digit may have been read as
+another word."""
+
+PART_LENGTH: Final = 7
+"""Digits from which those count as too many to keep. PCI DSS 3.4.1 allows the first six."""
 
 _JOINT: Final = "\n"
 """Between texts that are searched as one; no word holds it."""
@@ -108,6 +124,9 @@ def _card_spans(text: str, heard: bool) -> list[tuple[int, int, str]]:
     spans = []
     for run in digit_runs(text):
         digits = "".join(said.value for said in run)
+        if heard and (_is_part(digits, text[: run[0].start]) or _is_in_fours(digits, run, text)):
+            spans.append((run[0].start, run[-1].end, CARD))
+            continue
         if len(digits) < MIN_LENGTH:
             continue
         # which piece of the text says each digit
@@ -142,6 +161,28 @@ def _shortest_misheard(before: str) -> int:
 def _is_misheard(digits: str, shortest: int) -> bool:
     """Whether this was a card number before a recogniser had it, as far as can be said."""
     return len(digits) >= shortest and brand_of(digits.encode()) is not None
+
+
+def _is_part(digits: str, before: str) -> bool:
+    """Whether the speaker says that these belong to a payment card."""
+    return len(digits) >= PART_LENGTH and _PAYMENT_CARD.search(before[-_CALLED_WITHIN:]) is not None
+
+
+def _is_in_fours(digits: str, run: Sequence[Digits], text: str) -> bool:
+    """Whether a number is said like a card's, in fours, though some of its digits were lost."""
+    if not MISHEARD_LENGTH <= len(digits) <= MAX_LENGTH:
+        return False
+    groups: list[int] = []
+    end = None
+    for said in run:
+        alone = len(said.value) == 1
+        # digits that are written one by one belong together until a mark or a filler
+        if alone and end is not None and not text[end : said.start].strip():
+            groups[-1] += 1
+        else:
+            groups.append(len(said.value))
+        end = said.end if alone else None
+    return groups.count(4) >= _FOURS
 
 
 def _code_spans(text: str) -> list[tuple[int, int, str]]:
