@@ -13,6 +13,8 @@ _APART = r"[^0-9A-Za-z]{0,6}"
 """Between two digits: groups, dashes, dots, a list in JSON."""
 _LONE = re.compile(r"(?<![0-9A-Za-z.])[0-9](?![0-9A-Za-z.])")
 """A digit by itself, as a log has it that names each key."""
+_TIME = re.compile(r"\b[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
+"""Of a line of a log; it holds any three or four digits once in a while."""
 
 
 def places(number: str, texts: Mapping[str, str]) -> list[str]:
@@ -26,7 +28,7 @@ def places(number: str, texts: Mapping[str, str]) -> list[str]:
     written = re.compile(rf"(?<![0-9A-Za-z.:-]){_APART.join(number)}(?![0-9A-Za-z])")
     return [
         name
-        for name, text in texts.items()
+        for name, text in ((name, _TIME.sub("", text)) for name, text in texts.items())
         if written.search(text)
         or (len(number) > 8 and number in text)
         or (len(number) > 8 and number in "".join(_LONE.findall(text)))

@@ -79,8 +79,13 @@ def test_the_search_finds_a_number_however_it_is_written(written: str) -> None:
 
 
 def test_the_search_tells_a_code_from_a_figure() -> None:
-    texts = {"code": f'{{"code": "{CODE}"}}', "time": "12:00:01.073Z took 0.073 s, id a073"}
+    texts = {
+        "code": f'2026-11-22 10:27:09,500 {{"code": "{CODE}"}}',
+        "time": "12:00:01.073Z took 0.073 s, id a073",
+        "log": "2026-11-22 10:27:09,073 INFO stream closed, [10:07:39]",
+    }
     assert places(CODE, texts) == ["code"]
+    assert places("0739", texts) == []
 
 
 async def test_a_card_that_is_keyed_in_leaves_no_trace(desk: Desk, tmp_path: Path) -> None:

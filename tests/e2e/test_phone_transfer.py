@@ -3,6 +3,7 @@
 In a network of its own: `python -m tests.phone_network`.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,11 @@ SCRIPT: Script = {
 COLD, WARM = "7#", "8#"
 DEAD_AIR_S = 1.0
 """Longest silence that a caller may hear meanwhile."""
+_LOST = re.compile(r"failed to transfer\t.*transaction failed to complete")
+"""What livekit-sip 1.8.0 says of a few transfers that went through: it waits for the answer and for
+the end of its transaction, and where both are there takes one of them at random. The agent then
+stays with a caller who has gone; docs/phone/agent.md says so."""
+_ATTEMPTS = 3
 
 TONE_HZ = 1200.0
 """None of the hold music's notes is near it."""
@@ -114,10 +120,20 @@ async def test_a_person_hears_a_summary_and_gets_the_caller(desk: Desk, tmp_path
 
 
 async def test_a_caller_is_moved_by_their_own_carrier(desk: Desk, tmp_path: Path) -> None:
+    for attempt in range(_ATTEMPTS):
+        lost = answers_lost(desk)
+        meanwhile = await move_by_carrier(desk, tmp_path, attempt)
+        if answers_lost(desk) == lost:
+            break
+    assert longest_silence_s(meanwhile) < DEAD_AIR_S
+
+
+async def move_by_carrier(desk: Desk, folder: Path, attempt: int) -> Pcm16:
+    """Transfer a caller, and have both talk to each other; what the caller heard until then."""
     address, port = desk.worker.outside
     async with (
-        desk.colleague(tmp_path / "colleague") as colleague,
-        desk.call(tmp_path / "caller", SCRIPT) as caller,
+        desk.colleague(folder / f"colleague{attempt}") as colleague,
+        desk.call(folder / f"caller{attempt}", SCRIPT) as caller,
     ):
         began = await begin_transfer(caller, COLD)
         assert await caller.transferred() == f"<sip:{COLLEAGUE}@{address}:{port}>"
@@ -125,8 +141,12 @@ async def test_a_caller_is_moved_by_their_own_carrier(desk: Desk, tmp_path: Path
         # nothing of ours is left between the two
         assert await hears(colleague, caller)
         assert await hears(caller, colleague)
-        meanwhile = caller.heard_before()[began:]
-    assert longest_silence_s(meanwhile) < DEAD_AIR_S
+        return caller.heard_before()[began:]
+
+
+def answers_lost(desk: Desk) -> int:
+    """How many answers livekit-sip has missed so far."""
+    return len(_LOST.findall((desk.stack.stack.home / "logs" / "sip.log").read_text("utf-8")))
 
 
 @pytest.mark.parametrize(("keys", "answer"), [(COLD, 603), (WARM, RINGS_ON)])

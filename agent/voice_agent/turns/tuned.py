@@ -18,6 +18,7 @@ WEIGHTS: Final = Weights(
             Ending.FILLER: -1.0,
             Ending.OPEN: -2.3,
             Ending.DICTATION: -2.14,
+            Ending.SPELLING: -2.14,
             Ending.UNMARKED: 0.66,
             Ending.OPENING: -1.21,
             Ending.PREFACE: -1.69,

@@ -7,6 +7,7 @@ on, whatever it is about. In other languages it has no opinion.
 import re
 from enum import Enum
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 
@@ -21,6 +22,8 @@ class Ending(Enum):
     """With a word that wants another: "the", "from", "because", "I would like to"."""
     DICTATION = "dictation"
     """Inside a number or a spelling, as far as one can tell."""
+    SPELLING = "spelling"
+    """With as many letters as a name has: it may be whole, or not."""
     UNMARKED = "unmarked"
     """With a word that may end a clause, but the recogniser saw no end of a sentence."""
     OPENING = "opening"
@@ -94,6 +97,9 @@ _LONG_NUMBER: Final = 15
 """Digits from which it may well be whole, too: the shortest payment card in use."""
 _SHORT_NUMBER: Final = 3
 """Digits or letters in a row that are no more a time, a price or a date."""
+_NAME_LETTERS: Final = 4
+"""Letters one by one that may be a whole name. Shorter ones are rare, and most pauses in a spelling
+come after two or three."""
 _QUESTION_WORDS: Final = _set(
     "what when where who why how which is are was do does did can could would will should may "
     "have has"
@@ -161,8 +167,9 @@ def ending(text: str, language: str, agent_said: str = "") -> Ending:
         return Ending.FILLER
     if said in _ANSWERS or (mark != "?" and _is_a_time(said.split())):
         return Ending.ANSWER
-    if _dictates(said, words):
-        return Ending.DICTATION
+    symbols = _last_symbols(words)
+    if _dictates(said, words, symbols):
+        return Ending.SPELLING if _spells_a_name(symbols) else Ending.DICTATION
     if _is_open(words, said):
         return Ending.OPEN
     if _OPENINGS.match(said):
@@ -192,20 +199,27 @@ def _is_open(words: list[str], said: str) -> bool:
     return any(f" {said}".endswith(f" {tail}") for tail in _OPEN_TAILS)
 
 
-def _dictates(said: str, words: list[str]) -> bool:
+def _dictates(said: str, words: list[str], symbols: list[str]) -> bool:
     """Whether digits or letters one by one come last, and not as many as a whole number has."""
-    symbols = 0
-    for word in reversed(words):
-        if _DIGITS.fullmatch(word):
-            symbols += len(word)
-        elif word in _DIGIT_WORDS or len(word) == 1:
-            symbols += 1
-        else:
-            break
     if _BARE_NUMBER.search(said) and words[-1] in _NUMBER_WORDS:
         return True
-    expected = _DICTATED.search(said) is not None or symbols >= _SHORT_NUMBER
-    return expected and 0 < symbols < _LONG_NUMBER and symbols not in _WHOLE_NUMBERS
+    count = sum(len(word) if _DIGITS.fullmatch(word) else 1 for word in symbols)
+    expected = _DICTATED.search(said) is not None or count >= _SHORT_NUMBER
+    return expected and 0 < count < _LONG_NUMBER and count not in _WHOLE_NUMBERS
+
+
+def _last_symbols(words: list[str]) -> list[str]:
+    """The digits and the letters one by one that come last, the last of them first."""
+    return list(takewhile(_is_symbol, reversed(words)))
+
+
+def _is_symbol(word: str) -> bool:
+    return len(word) == 1 or word in _DIGIT_WORDS or _DIGITS.fullmatch(word) is not None
+
+
+def _spells_a_name(symbols: list[str]) -> bool:
+    letters = all(len(symbol) == 1 and symbol.isalpha() for symbol in symbols)
+    return letters and len(symbols) >= _NAME_LETTERS
 
 
 def _last_sentence(text: str) -> str:

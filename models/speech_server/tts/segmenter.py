@@ -17,9 +17,15 @@ from speech_server.tts.characters import (
 EARLY_CLAUSE_WORDS = 2
 """Words that an early clause needs before a comma, so that "Well," is not spoken alone."""
 
+AGREEMENTS = frozenset({
+    "yes", "yeah", "sure", "okay", "ok", "right", "alright", "good", "great", "perfect",
+    "wonderful", "certainly", "absolutely", "exactly", "thanks",
+})  # fmt: skip
+"""Words of English that are a first clause by themselves: an answer that people pause after."""
+
 EARLY_WORDS = 3
-"""Words after which whole sentences are handed out: behind "Of course," comes another clause, so
-that its sound does not end before the next is there."""
+"""Words after which whole sentences are handed out: behind "Of course," comes another clause, of as
+many words, so that its sound does not end before the next is there."""
 
 MAX_SEGMENT_CHARS = 300
 """Longest segment, characters: about 20 s of speech. Bounds one engine call."""
@@ -143,12 +149,20 @@ class Segmenter:
         is_clause = bare.endswith(CLAUSE_END) or bare in {"-", "--"}
         if not is_clause or self._words_out >= EARLY_WORDS:
             return False
-        if _words_in(self._text[:blank]) < EARLY_CLAUSE_WORDS:
+        if not self._is_clause_enough(
+            _words_in(self._text[:blank]), bare.rstrip("".join(CLAUSE_END))
+        ):
             return False
         if bare[-2:-1].isdigit():  # "November 24, 2026" is one thing
             begins = self._next_begins(blank)
             return not begins.isdigit() if begins else None
         return True
+
+    def _is_clause_enough(self, words: int, last: str) -> bool:
+        """Whether an early clause of so many words is long enough to be spoken by itself."""
+        if self._words_out:
+            return words >= EARLY_WORDS
+        return words >= EARLY_CLAUSE_WORDS or last.lower() in AGREEMENTS
 
     def _ends_sentence(self, token: str, blank: int) -> bool | None:
         if not token.endswith((".", "…")):

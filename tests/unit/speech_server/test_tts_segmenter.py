@@ -122,8 +122,10 @@ def test_the_first_clause_is_on_its_way_before_the_first_sentence_ends() -> None
     ("text", "first"),
     [
         ("Of course, I can help you, Peter, with that.", "Of course, "),
-        ("Sure, I can help you, Peter, with that.", "Sure, I can help you, "),
-        ("Yes, of course, I can help.", "Yes, of course, "),
+        ("Sure, I can help you, Peter, with that.", "Sure, "),
+        ("<laugh> Yes, I can help.", "<laugh> Yes, "),
+        ("Well, I can help you, Peter, with that.", "Well, I can help you, "),
+        ("Peter, I can help.", "Peter, I can help."),
         ("There are three: one and two.", "There are three: "),
         ("I can do that — if you like.", "I can do that — "),
         ("It costs 1,000 dollars a year, all in.", "It costs 1,000 dollars a year, "),
@@ -141,7 +143,12 @@ def test_first_clause_goes_early(text: str, first: str) -> None:
     [
         (
             "Of course, I can, if you like, do that.",
-            ["Of course, ", "I can, ", "if you like, do that."],
+            ["Of course, ", "I can, if you like, ", "do that."],
+        ),
+        ("Yes, of course, I can help.", ["Yes, ", "of course, I can help."]),
+        (
+            "Yes, I can help you, Peter, with that.",
+            ["Yes, ", "I can help you, ", "Peter, with that."],
         ),
         ("Of course, sir, I can do that.", ["Of course, ", "sir, I can do that."]),
         (
@@ -158,8 +165,8 @@ def test_a_very_short_beginning_is_followed_by_a_clause(text: str, expected: lis
 def test_only_the_beginning_is_cut_at_clauses() -> None:
     text = "Yes, of course, sir. Then we go, you and I, to see it. Done."
     assert segments_of(text) == [
-        "Yes, of course, ",
-        "sir. ",
+        "Yes, ",
+        "of course, sir. ",
         "Then we go, you and I, to see it. ",
         "Done.",
     ]
