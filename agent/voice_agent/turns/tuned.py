@@ -2,7 +2,8 @@
 
 Tuned to cut off no more than 7 % of the turns of the recorded set's tuned part, more than half
 of which hold pauses of 0.2 to 0.9 s, with words that may be all taken for all after 0.65 s; what
-that means for other words and voices is in `docs/adr/0007-end-of-turn.md`.
+that means for other words and voices is in `docs/adr/0007-end-of-turn.md`. A spelling counts like
+other dictation, and not as the fit has it, which saw one spelled name.
 """
 
 from types import MappingProxyType

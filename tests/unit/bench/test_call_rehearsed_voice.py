@@ -40,9 +40,9 @@ async def said(voice: RehearsedVoice, text: str) -> SpeechChunk:
 
 async def test_what_was_rehearsed_is_not_spoken_again() -> None:
     engine = _Slow()
-    voice = RehearsedVoice(engine, ["Yes, of course. That is fine.", "No."])
+    voice = RehearsedVoice(engine, ["I can do that. That is fine.", "No."])
     await voice.load()
-    assert engine.asked == ["Yes, of course.", "That is fine.", "No."]
+    assert engine.asked == ["I can do that.", "That is fine.", "No."]
     await said(voice, "That is fine.")
     assert len(engine.asked) == 3
     # anything else is, and then known too
