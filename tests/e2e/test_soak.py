@@ -13,5 +13,5 @@ async def test_calls_leave_no_process_and_no_room_behind(stack: Stack) -> None:
     assert running is not None
     hours = ("--text", "What are your opening hours?")
     report = await soak(running, stack.home, calls=3, arguments=hours, warm_up=1)
-    assert not report.failures
+    assert not report.failures, "\n".join(report.failures)
     assert not report.left_behind
