@@ -26,14 +26,16 @@ def places(number: str, texts: Mapping[str, str]) -> list[str]:
         texts: name → what is there.
     """
     written = re.compile(rf"(?<![0-9A-Za-z.:-]){_APART.join(number)}(?![0-9A-Za-z])")
-    return [
-        name
-        for name, text in ((name, _TIME.sub("", text)) for name, text in texts.items())
-        if written.search(text)
+    return [name for name, text in texts.items() if _holds(number, written, _TIME.sub("", text))]
+
+
+def _holds(number: str, written: re.Pattern[str], text: str) -> bool:
+    return (
+        written.search(text) is not None
         or (len(number) > 8 and number in text)
         or (len(number) > 8 and number in "".join(_LONE.findall(text)))
         or any(_says(number, line) for line in text.splitlines())
-    ]
+    )
 
 
 def _says(number: str, line: str) -> bool:

@@ -53,7 +53,7 @@ _PAYMENT_CARD: Final = re.compile(
 """What people say right before the digits of a payment card; a first digit may have been read as
 another word."""
 
-PART_LENGTH: Final = 7
+_PART_LENGTH: Final = 7
 """Digits from which those count as too many to keep. PCI DSS 3.4.1 allows the first six."""
 
 _JOINT: Final = "\n"
@@ -165,7 +165,9 @@ def _is_misheard(digits: str, shortest: int) -> bool:
 
 def _is_part(digits: str, before: str) -> bool:
     """Whether the speaker says that these belong to a payment card."""
-    return len(digits) >= PART_LENGTH and _PAYMENT_CARD.search(before[-_CALLED_WITHIN:]) is not None
+    return (
+        len(digits) >= _PART_LENGTH and _PAYMENT_CARD.search(before[-_CALLED_WITHIN:]) is not None
+    )
 
 
 def _is_in_fours(digits: str, run: Sequence[Digits], text: str) -> bool:

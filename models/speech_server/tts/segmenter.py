@@ -51,6 +51,7 @@ _BEFORE_NUMBER = frozenset({
 _UNSURE = frozenset({
     "a.m", "p.m", "am", "pm", "etc", "inc", "ltd", "co", "corp", "jr", "sr", "ph.d", "m.d", "b.a",
 })  # fmt: skip
+_CLAUSE_MARKS = "".join(CLAUSE_END)
 _OPEN_TAG = re.compile(r"<(?:[|/!?<A-Za-z_][^<>\n]*)?$")
 _TAG = re.compile(r"<[^<>\n]*>")
 _LEADING_TAGS = re.compile(r"\s*(?:<[^<>\n]*>\s*)*")
@@ -149,17 +150,15 @@ class Segmenter:
         is_clause = bare.endswith(CLAUSE_END) or bare in {"-", "--"}
         if not is_clause or self._words_out >= EARLY_WORDS:
             return False
-        if not self._is_clause_enough(
-            _words_in(self._text[:blank]), bare.rstrip("".join(CLAUSE_END))
-        ):
+        if not self._may_stand_alone(_words_in(self._text[:blank]), bare.rstrip(_CLAUSE_MARKS)):
             return False
         if bare[-2:-1].isdigit():  # "November 24, 2026" is one thing
             begins = self._next_begins(blank)
             return not begins.isdigit() if begins else None
         return True
 
-    def _is_clause_enough(self, words: int, last: str) -> bool:
-        """Whether an early clause of so many words is long enough to be spoken by itself."""
+    def _may_stand_alone(self, words: int, last: str) -> bool:
+        """Whether an early clause is spoken by itself: its words, and the last of them."""
         if self._words_out:
             return words >= EARLY_WORDS
         return words >= EARLY_CLAUSE_WORDS or last.lower() in AGREEMENTS

@@ -81,6 +81,12 @@ def test_a_card_said_in_an_untidy_way_is_taken_out(text: str) -> None:
         "Card is five, one, zero, five, one, zero, five, one, zero, five, one, zero, zero.",
         "It's a Visa, 4111 1111 1111.",
         "My card is four one one one, one one one one, one one one one, one one one two",
+        "The car just takes 011, 0009, 9013, 9424.",
+        "Zero one one, zero zero zero nine, nine zero one three, nine four two four.",
+        "It was 0111 1111 1111 1112.",
+        "My credit card number is 3714-496-353.",
+        "My credit card number is to 0110000990139424.",
+        "The debit card's three zero five six, nine three zero.",
     ],
 )
 def test_a_card_whose_digits_were_misheard_is_taken_out(heard: str) -> None:
