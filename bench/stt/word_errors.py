@@ -8,12 +8,24 @@ from dataclasses import dataclass
 from typing import Final
 
 _NORMAL_95: Final = 1.96
+_SPELLINGS: Final = {"ok": "okay", "good-bye": "goodbye", "oh": "zero"}
+"""Written either way by one and the same ear, and no error."""
+_DIGITS: Final = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
+)  # fmt: skip
 _NO_WORD = re.compile(r"[^\w\s']+")
 
 
 def words(text: str) -> list[str]:
     """The words of a text, lower case, without punctuation."""
     return _NO_WORD.sub(" ", text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")).split()
+
+
+def spelled(text: str) -> str:
+    """A text with one spelling for what is written in two ways, and digits as words."""
+    for other, ours in _SPELLINGS.items():
+        text = re.sub(rf"\b{other}\b", ours, text, flags=re.IGNORECASE)
+    return re.sub(r"\d", lambda digit: f" {_DIGITS[int(digit[0])]} ", text, flags=re.ASCII)
 
 
 def word_errors(truth: Sequence[str], heard: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ from livekit.local_inference import VAD
 
 from bench.turns.recorded_set import Utterance
 from bench.turns.render import RATE_HZ as RECORDED_RATE_HZ
-from speech_server.stt import loudness, segmenter
+from speech_server.stt import beam_search, loudness, moonshine, moonshine_model, segmenter
 from speech_server.stt.engine import Utterance as Decodable
 from speech_server.stt.moonshine import MoonshineEngine
 from speech_server.stt.segmenter import Segmenter, SegmenterSettings
@@ -42,8 +42,8 @@ _ALL_LOOKS: Final = EndpointingSettings(
     threshold=1.0, hard_limit_s=LOOKS_UNTIL_S, first_sound_s=0.06, look_interval_s=0.06
 )
 """Denser than any endpointer looks, so that other intervals, multiples of 64 ms, can be tried."""
-_ASKED_BY: Final = (segmenter, loudness)
-"""What decides when words are read: a change makes the answers anew."""
+_ASKED_BY: Final = (segmenter, loudness, moonshine, moonshine_model, beam_search)
+"""What decides when words are read, and how: a change makes the answers anew."""
 FRAME_SAMPLES: Final = 320
 """Audio comes in frames of 20 ms."""
 

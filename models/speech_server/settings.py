@@ -7,13 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-# ONNX Runtime (below the voice activity model) reports to its maker unless told not to, and reads
-# this when it is first imported.
+# ONNX Runtime, below Moonshine and the voice activity model, reports to its maker unless told not
+# to, and reads this when it is first imported.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-# Moonshine reads with one thread. Measured on 2 cores, 5.4 s of speech: 0.17 s with one thread and
-# 0.15 s with two, which spend 0.29 s of processor time, wait for each other at every step, and need
-# up to 12 s when other work keeps the cores busy; one thread then needs 0.3 to 0.5 s.
-os.environ.setdefault("MOONSHINE_ORT_SINGLE_THREAD", "1")
 
 Role = Literal["stt", "tts"]
 

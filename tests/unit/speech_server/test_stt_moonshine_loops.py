@@ -1,35 +1,52 @@
 """What Moonshine is asked again when it went in circles. The model is scripted: no audio of ours
 sends the real one astray every time."""
 
-from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from speech_server.stt import moonshine
-from speech_server.stt.engine import Utterance
+from speech_server.stt.beam_search import Logits
+from speech_server.stt.engine import Pcm, Utterance
+from speech_server.stt.moonshine_model import END
 
 CIRCLES = "I would like to begin. Twin " + "Twin " * 20
 SENTENCE = "I would like to book an appointment."
 
 
-@dataclass
-class ScriptedTranscriber:
+class ScriptedModel:
     """Gives its answers in turn and notes how much audio it was asked about."""
 
-    answers: list[str]
-    asked: list[int]
+    def __init__(self, answers: list[str]) -> None:
+        self.answers = answers
+        self.asked: list[int] = []
+        self.tokens = self
 
-    def transcribe_without_streaming(self, audio: list[float], _rate_hz: int) -> Any:
-        self.asked.append(len(audio))
-        return SimpleNamespace(lines=[SimpleNamespace(text=self.answers.pop(0))])
+    def write(self, pcm: Pcm, _width: int) -> "ScriptedModel":
+        self.asked.append(pcm.size)
+        return self
+
+    def begin(self) -> Logits:
+        """Says nothing but that it has ended."""
+        return np.where(np.arange(END + 1) == END, 0, -100).astype(np.float32)[np.newaxis]
+
+    def go_on(self, attempts: Sequence[int], tokens: Sequence[int]) -> Logits:
+        raise AssertionError((attempts, tokens))
+
+    def text(self, tokens: Sequence[int]) -> str:
+        assert not tokens
+        return self.answers.pop(0)
 
 
 def read(monkeypatch: pytest.MonkeyPatch, *answers: str) -> tuple[str, list[int]]:
-    scripted = ScriptedTranscriber(["warm", *answers], [])
-    monkeypatch.setattr(moonshine, "Transcriber", lambda *_, **__: scripted)
+    scripted = ScriptedModel(["warm", *answers])
+
+    def scripted_model(_folder: Path) -> ScriptedModel:
+        return scripted
+
+    monkeypatch.setattr(moonshine, "MoonshineModel", scripted_model)
     engine = moonshine.MoonshineEngine()
     engine.load()
     scripted.asked.clear()
