@@ -189,8 +189,8 @@ class AgentSettings(ParleySettings):
     worker_idle_processes: int = Field(2, ge=0, le=32)
     """Job processes kept warm for the next calls."""
     noise_suppression: bool = True
-    """WebRTC noise suppression and high-pass filter on telephone callers' audio; browsers do this
-    before they send."""
+    """WebRTC noise suppression and high-pass filter on telephone callers' audio while their line is
+    noisy; browsers do this before they send."""
 
     turn_detection: Literal["own", "v1-mini"] = "own"
     """Who decides that a caller is done: `own` scores it again and again while they are silent;

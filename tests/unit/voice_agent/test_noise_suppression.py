@@ -34,10 +34,45 @@ def test_steady_noise_is_lowered_and_a_voice_is_not(rate: int) -> None:
     assert rms(heard[5:]) > 0.7 * rms(tone[5:])
 
 
+def noise(level_dbfs: float, seconds: float, seed: int = 0) -> list[rtc.AudioFrame]:
+    random, level = np.random.default_rng(seed), 2**15 * 10 ** (level_dbfs / 20)
+    return [frame(random.normal(0, level, 480)) for _ in range(round(50 * seconds))]
+
+
+def test_a_quiet_line_is_left_alone() -> None:
+    suppressor = NoiseSuppressor()
+    assert all(suppressor._process(given) is given for given in noise(-55, 5))
+
+
+def test_a_voice_on_a_quiet_line_is_no_noise() -> None:
+    suppressor = NoiseSuppressor()
+    word, gap = noise(-20, 0.4), noise(-70, 0.1)
+    assert all(suppressor._process(given) is given for given in gap + (word + gap) * 20)
+
+
+def test_it_begins_with_the_noise_and_ends_with_it() -> None:
+    suppressor = NoiseSuppressor()
+    quiet, loud = noise(-60, 5), noise(-35, 5, seed=1)
+    for given in quiet:
+        suppressor._process(given)
+    cleaned = [suppressor._process(given) for given in loud]
+    assert cleaned[0] is loud[0]
+    assert rms(cleaned[200:]) < 0.5 * rms(loud[200:])
+    # Between the two levels it goes on as it was.
+    between = noise(-47, 5, seed=2)
+    assert not any(suppressor._process(given) is given for given in between)
+    switching = [suppressor._process(given) for given in quiet[:10]]
+    assert switching[0] is not quiet[0]
+    assert all(suppressor._process(given) is given for given in quiet[10:])
+    assert all(suppressor._process(given) is given for given in between)
+
+
 def test_frames_keep_their_shape() -> None:
     suppressor = NoiseSuppressor()
-    given = frame(np.zeros(960), channels=2)
-    processed = suppressor._process(given)
+    given = frame(np.random.default_rng(0).normal(0, 1000, 960), channels=2)
+    for _ in range(5):
+        processed = suppressor._process(given)
+    assert processed is not given
     assert (processed.sample_rate, processed.num_channels, processed.samples_per_channel) == (
         24_000,
         2,
