@@ -60,11 +60,12 @@ _JOINT: Final = "\n"
 """Between texts that are searched as one; no word holds it."""
 
 _CODE: Final = re.compile(
-    r"\b(?:cvv2?|cvc2?|csc|cid|c\s?v\s?[vc]|security\s+(?:code|number)|verification\s+(?:code|value|number)"
+    r"(?<!\[)\b(?:cvv2?|cvc2?|csc|cid|c\s?v\s?[vc]|security\s+(?:code|number)|verification\s+(?:code|value|number)"
     r"|(?:three|four|3|4)\s+digits\s+(?:on|from)\s+the\s+(?:back|front))\b",
     re.IGNORECASE,
 )
-"""What people call a verification code. PCI DSS 3.3.1: it must never be stored."""
+"""What people call a verification code, but for our own mark. PCI DSS 3.3.1: it must never be
+stored."""
 _CODE_WITHIN: Final = 60
 """Characters after that in which the code itself is looked for."""
 
@@ -81,19 +82,11 @@ def redact(text: str, *, heard: bool = False) -> str:
 
 def redact_all(texts: Sequence[str], *, heard: bool = False) -> list[str]:
     """Several texts of one speaker, in order: a number that began in one may end in the next."""
-    whole = _JOINT.join(text[:MAX_TEXT] for text in texts)
-    spans = [*_card_spans(whole, heard), *_code_spans(whole)]
-    if not spans:
-        return [text[:MAX_TEXT] for text in texts]
-    starts = [0, *accumulate(len(text[:MAX_TEXT]) + len(_JOINT) for text in texts)]
-    redacted = []
-    for text, offset in zip(texts, starts, strict=False):
-        part = text[:MAX_TEXT]
-        for start, end, name in sorted(spans, reverse=True):
-            first, last = max(start - offset, 0), min(end - offset, len(part))
-            if first < last:
-                part = f"{part[:first]}{name}{part[last:]}"
-        redacted.append(part)
+    redacted = [text[:MAX_TEXT] for text in texts]
+    # What follows a card in one breath is judged by itself once the card is out. It comes to an
+    # end: every round takes digits out and puts none in.
+    while spans := _spans(_JOINT.join(redacted), heard):
+        redacted = _without(redacted, spans)
     return redacted
 
 
@@ -118,6 +111,25 @@ _FILTER: Final = RedactingFilter()
 def redact_framework_logs() -> None:
     """Keep card numbers out of what LiveKit's framework logs, which quotes callers at times."""
     logging.getLogger("livekit.agents").addFilter(_FILTER)
+
+
+def _spans(text: str, heard: bool) -> list[tuple[int, int, str]]:
+    """Where something is to be taken out, and what it is called then."""
+    return sorted([*_card_spans(text, heard), *_code_spans(text)], reverse=True)
+
+
+def _without(texts: Sequence[str], spans: Sequence[tuple[int, int, str]]) -> list[str]:
+    """The texts without these stretches of them all together, last stretch first."""
+    starts = [0, *accumulate(len(text) + len(_JOINT) for text in texts)]
+    redacted = []
+    for text, offset in zip(texts, starts, strict=False):
+        part = text
+        for start, end, name in spans:
+            first, last = max(start - offset, 0), min(end - offset, len(part))
+            if first < last:
+                part = f"{part[:first]}{name}{part[last:]}"
+        redacted.append(part)
+    return redacted
 
 
 def _card_spans(text: str, heard: bool) -> list[tuple[int, int, str]]:
@@ -154,7 +166,9 @@ def _card_length(digits: str, first: int) -> int:
 
 def _shortest_misheard(before: str) -> int:
     """How many digits are a misheard card number's, after these words."""
-    called = _CALLED_CARD.search(before[-_CALLED_WITHIN:])
+    # What stands for a number that was taken out is no word of the speaker's.
+    said = before[-_CALLED_WITHIN - len(CARD) :].replace(CARD, "")
+    called = _CALLED_CARD.search(said[-_CALLED_WITHIN:])
     return MIN_LENGTH if called else MISHEARD_LENGTH
 
 
@@ -192,7 +206,8 @@ def _code_spans(text: str) -> list[tuple[int, int, str]]:
     for match in _CODE.finditer(text):
         after = text[match.end() : match.end() + _CODE_WITHIN]
         for run in digit_runs(after):
-            if 3 <= sum(len(said.value) for said in run) <= 4:
+            gone = CODE in after[: run[0].start]
+            if not gone and 3 <= sum(len(said.value) for said in run) <= 4:
                 spans.append(_shifted(run, match.end()))
             break
     return spans

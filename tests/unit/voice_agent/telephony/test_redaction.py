@@ -138,6 +138,20 @@ def test_a_number_may_begin_in_one_turn_and_end_in_the_next() -> None:
     assert redact_all(["Hello", "there"]) == ["Hello", "there"]
 
 
+@pytest.mark.parametrize(
+    ("heard", "left"),
+    [
+        ("378282246310005 0111 0009 9013 9424", f"{CARD} {CARD}"),
+        ("505000001097 two 4111 zero zero zero 4111", f"{CARD} two 4111 zero zero zero 4111"),
+        ("the CVC is 123, at 456 Main Street", f"the CVC is {CODE}, at 456 Main Street"),
+        ("4111111111111111, or call 49 1512 3456 789", f"{CARD}, or call 49 1512 3456 789"),
+    ],
+)
+def test_what_follows_in_one_breath_is_judged_by_itself(heard: str, left: str) -> None:
+    assert redact(heard, heard=True) == left
+    assert redact(left, heard=True) == left
+
+
 def test_two_cards_in_one_text() -> None:
     text = redact("4111111111111111 or else please take the other, 5555555555554444.")
     assert text.count(CARD) == 2
