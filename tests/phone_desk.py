@@ -8,7 +8,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,31 +151,52 @@ class Desk:
             yield phone
 
 
-@pytest.fixture(scope="session")
-def desk_worker(
-    phone_stack: PhoneStack, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[DeskWorker]:
-    """One such worker for the whole test session."""
+@contextmanager
+def running_desk_worker(stack: PhoneStack, personas: Path) -> Iterator[DeskWorker]:
+    """Run it beside the stack's own worker; stop it at the end.
+
+    Args:
+        stack: the stack.
+        personas: an empty folder.
+
+    Raises:
+        AssertionError: it ended with a status.
+    """
     outside = (NEAR_IPV4, free_port(socket.SOCK_DGRAM, NEAR_IPV4))
-    personas = tmp_path_factory.mktemp("personas")
     _write_personas(personas, f"{outside[0]}:{outside[1]}")
     metrics_port = free_port()
     metrics_url = f"http://127.0.0.1:{metrics_port}/metrics"
     with (
         scripted_model() as model,
-        _running_worker(phone_stack, model, personas, metrics_port) as running,
+        _running_worker(stack, model, personas, metrics_port) as running,
     ):
-        yield DeskWorker(phone_stack, model, running, metrics_url, outside)
+        yield DeskWorker(stack, model, running, metrics_url, outside)
     status = running.process.returncode
     assert status == 0, f"the desk's worker ended with status {status}"
 
 
+@contextmanager
+def provisioned(worker: DeskWorker) -> Iterator[Desk]:
+    """The desk with trunks of its own; they are gone in the end."""
+    trunk_ids, rule_id = asyncio.run(_provision(worker))
+    yield Desk(worker, trunk_ids[-1])
+    asyncio.run(_withdraw(worker.stack, trunk_ids, rule_id))
+
+
+@pytest.fixture(scope="session")
+def desk_worker(
+    phone_stack: PhoneStack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DeskWorker]:
+    """One such worker for the whole test session."""
+    with running_desk_worker(phone_stack, tmp_path_factory.mktemp("personas")) as worker:
+        yield worker
+
+
 @pytest.fixture(scope="module")
 def desk(desk_worker: DeskWorker) -> Iterator[Desk]:
-    """The desk with trunks of its own, which other modules do not see."""
-    trunk_ids, rule_id = asyncio.run(_provision(desk_worker))
-    yield Desk(desk_worker, trunk_ids[-1])
-    asyncio.run(_withdraw(desk_worker.stack, trunk_ids, rule_id))
+    """The desk with trunks that other modules do not see."""
+    with provisioned(desk_worker) as desk:
+        yield desk
 
 
 def _running_worker(

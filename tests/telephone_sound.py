@@ -34,6 +34,12 @@ def sound_of(pcm: Pcm16) -> Pcm16:
     return pcm[audible[0] : audible[-1] + 1] if audible.size else pcm[:0]
 
 
+def longest_silence_s(heard: Pcm16) -> float:
+    """Longest stretch between two sounds, seconds."""
+    audible = np.flatnonzero(np.abs(heard.astype(np.int32)) > AUDIBLE)
+    return float(np.diff(audible).max()) / RATE_HZ
+
+
 def last_audible(pcm: Pcm16) -> int:
     """Index of the last audible sample; -1 where there is none."""
     audible = np.flatnonzero(np.abs(pcm.astype(np.int32)) > AUDIBLE)

@@ -12,21 +12,13 @@ import pytest
 from tests.heard import share_heard, words_heard
 from tests.phone_desk import COLLEAGUE, FAILED_WORDS, Desk
 from tests.phone_talk import hear_answer
-from tests.scripted_model import TOOL_RESULT, Script, ToolCall
+from tests.phone_transfers import COLD, GOES_ON, SCRIPT, SUMMARY, WARM, begin_transfer
 from tests.sip_telephone import RINGS_ON, sip_telephone
 from tests.softphone import Softphone
-from tests.telephone_sound import AUDIBLE, RATE_HZ, Pcm16, is_silence, sound_of
+from tests.telephone_sound import RATE_HZ, Pcm16, is_silence, longest_silence_s, sound_of
 
 pytestmark = pytest.mark.timeout(240)  # the first test of a session starts the stack as well
 
-SUMMARY = "Peter would like to buy a green bicycle."
-GOES_ON = "Shall we call you back?"
-SCRIPT: Script = {
-    "keys: 7": ToolCall("transfer_call", {"destination": "accounts"}),
-    "keys: 8": ToolCall("transfer_call", {"destination": "sales", "summary": SUMMARY}),
-    TOOL_RESULT: GOES_ON,
-}
-COLD, WARM = "7#", "8#"
 DEAD_AIR_S = 1.0
 """Longest silence that a caller may hear meanwhile."""
 _LOST = re.compile(r"failed to transfer\t.*transaction failed to complete")
@@ -56,23 +48,6 @@ def holds_tone(heard: Pcm16) -> bool:
     return bool(np.any(np.abs(windows @ carrier) * 2 / size > TONE_LEVEL / 2))
 
 
-def longest_silence_s(heard: Pcm16) -> float:
-    """Longest stretch between two sounds, seconds."""
-    audible = np.flatnonzero(np.abs(heard.astype(np.int32)) > AUDIBLE)
-    return float(np.diff(audible).max()) / RATE_HZ
-
-
-async def begin_transfer(caller: Softphone, keys: str) -> int:
-    """Ask for a transfer, and hear its first sound.
-
-    Returns:
-        How many samples had been heard by then.
-    """
-    await caller.press(keys)
-    await caller.until_audible(caller.heard().size)
-    return caller.heard().size
-
-
 async def hears(listener: Softphone, speaker: Softphone) -> bool:
     """Whether one hears what the other sends."""
     due = listener.heard().size
@@ -95,7 +70,7 @@ async def test_a_person_hears_a_summary_and_gets_the_caller(desk: Desk, tmp_path
         desk.colleague(tmp_path / "colleague") as colleague,
         desk.call(tmp_path / "caller", SCRIPT) as caller,
     ):
-        began = await begin_transfer(caller, WARM)
+        _, began = await begin_transfer(caller, WARM)
         await colleague.answered()
         await hear_answer(colleague, 0)
         summary = colleague.heard()
@@ -135,7 +110,7 @@ async def move_by_carrier(desk: Desk, folder: Path, attempt: int) -> Pcm16:
         desk.colleague(folder / f"colleague{attempt}") as colleague,
         desk.call(folder / f"caller{attempt}", SCRIPT) as caller,
     ):
-        began = await begin_transfer(caller, COLD)
+        _, began = await begin_transfer(caller, COLD)
         assert await caller.transferred() == f"<sip:{COLLEAGUE}@{address}:{port}>"
         await desk.stack.until_no_room_is_left()
         # nothing of ours is left between the two
