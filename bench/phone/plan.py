@@ -55,14 +55,14 @@ class Plan:
 
 FULL: Final = Plan(
     lines=5,
-    conversations=4,
+    conversations=8,
     calls=6,
     turns_per_call=2,
     in_a_row=20,
     at_once=8,
     ladder=(1, 2, 4, 8, 16),
     listen_s=9.0,
-    time_limit_s=840.0,
+    time_limit_s=1200.0,
 )
 QUICK: Final = Plan(
     lines=2,

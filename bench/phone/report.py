@@ -1,6 +1,5 @@
 """The result of a run and its headline figures, as JSON."""
 
-import re
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,7 +8,7 @@ from typing import Any, Final
 from bench.machine import as_result
 from bench.percentiles import Percentiles
 from bench.phone.records import BROWSER, PHONE, PathTurn, PhoneCall, Series, Step
-from bench.stt.word_errors import word_error_rate, words
+from bench.stt.word_errors import spelled, word_error_rate, words
 
 _PACKAGES: Final = (
     "parley", "livekit", "livekit-agents", "moonshine-voice", "onnxruntime", "numpy",
@@ -18,11 +17,6 @@ LATE_S: Final = 0.03
 """A caller whose frame was later than this could not keep its own time."""
 OTHERS_LOAD: Final = 0.5
 """Load average before the run above which somebody else's work is in the figures."""
-_SPELLINGS: Final = {"ok": "okay", "good-bye": "goodbye", "oh": "zero"}
-"""Written either way by one and the same ear, and no error."""
-_DIGITS: Final = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
-)  # fmt: skip
 
 
 @dataclass
@@ -153,7 +147,7 @@ def _words(prefix: str, turns: Iterable[PathTurn]) -> dict[str, float | int | No
     """Word error rates of both paths, their difference in points, and how many words."""
     pairs: dict[str, list[tuple[str, str]]] = {PHONE: [], BROWSER: []}
     for turn in turns:
-        pairs[turn.path].append((_spelled(turn.said), _spelled(turn.understood)))
+        pairs[turn.path].append((spelled(turn.said), spelled(turn.understood)))
     phone, browser = (word_error_rate(pairs[path]) for path in (PHONE, BROWSER))
     points = None if phone is None or browser is None else 100 * (phone - browser)
     return {
@@ -162,13 +156,6 @@ def _words(prefix: str, turns: Iterable[PathTurn]) -> dict[str, float | int | No
         f"{prefix}word_error_points": points,
         f"{prefix}words": sum(len(words(said)) for said, _ in pairs[PHONE]),
     }
-
-
-def _spelled(text: str) -> str:
-    """A text with one spelling for what is written in two ways, and digits as words."""
-    for other, ours in _SPELLINGS.items():
-        text = re.sub(rf"\b{other}\b", ours, text, flags=re.IGNORECASE)
-    return re.sub(r"\d", lambda digit: f" {_DIGITS[int(digit[0])]} ", text, flags=re.ASCII)
 
 
 def _series(name: str, series: Series | None) -> dict[str, float | None]:
