@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 
 from tests import micro_whisper
 from tests.call_words import words_of_call
-from tests.e2e.test_call import CONVERSATION, agent_side, call
+from tests.e2e.test_call import CONVERSATION, Call, agent_side, call
 from tests.stack import Stack, running_stack
 from tests.tiny_dialogue import MODEL
 from tests.tiny_dialogue import llama as dialogue_llama
@@ -39,6 +39,10 @@ LINES = (WHEN, HOURS)
 ANSWERED = [ANSWERS[line] for line in LINES]
 MOST_MISREAD = 1 + len(LINES)
 """One word of each sentence: the ear is unsure of single words of so small a voice."""
+MOST_LATE_S = 0.1
+"""A caller who is later than that with a frame stood still, and its words have holes."""
+CALLS = 3
+"""Held at most until a caller was never as late as that: two vLLM leave others little time."""
 LONGEST_WAIT_S = 60
 """For an answer to begin, on a machine that is busy with two vLLM; nothing is timed."""
 
@@ -97,9 +101,20 @@ def test_every_engine_is_a_server_of_its_own(gpu_shaped: Stack) -> None:
     assert {"speech", "voice", "language"} <= set(gpu_shaped.processes)
 
 
-def tools_called(stack: Stack) -> list[str]:
-    """Tools that the agents of all calls have run, in order."""
-    return re.findall(r'"message": "tool called".*"tool": "(\w+)"', stack.log("worker"))
+def tools_called(stack: Stack, since: int) -> list[str]:
+    """Tools that agents have run, in order, after so many characters of the worker's log."""
+    return re.findall(r'"message": "tool called".*"tool": "(\w+)"', stack.log("worker")[since:])
+
+
+async def call_in_time(stack: Stack, folder: Path, *arguments: str | Path) -> tuple[Call, int]:
+    """A call whose caller spoke in time, or the last of `CALLS`; and the worker's log before it."""
+    for _ in range(CALLS):
+        since = len(stack.log("worker"))
+        result = await call(stack, folder, *arguments)
+        assert result.status == 0, result.output
+        if all(turn["caller_late_s"] <= MOST_LATE_S for turn in result.report["turns"]):
+            break
+    return result, since
 
 
 async def test_a_whole_call_is_heard_answered_and_spoken_word_for_word(
@@ -107,12 +122,11 @@ async def test_a_whole_call_is_heard_answered_and_spoken_word_for_word(
 ) -> None:
     turns = [SPOKEN[line] for line in LINES]
     options = ("--persona", NAME, "--timeout", str(LONGEST_WAIT_S))
-    result = await call(gpu_shaped, tmp_path, *options, *turns)
-    assert result.status == 0, result.output
+    result, since = await call_in_time(gpu_shaped, tmp_path, *options, *turns)
     assert result.report["greeting"]["reply"] == GREETING
     told = [(turn["heard_by_agent"], turn["reply"]) for turn in result.report["turns"]]
-    assert told == list(zip(LINES, ANSWERED, strict=True))
-    assert tools_called(gpu_shaped) == ["opening_hours"]
+    assert told == list(zip(LINES, ANSWERED, strict=True)), result.report["turns"]
+    assert tools_called(gpu_shaped, since) == ["opening_hours"]
     assert set(ANSWERED) <= set(sentences())
     said = re.findall(r"[a-z]+", " ".join((GREETING, *ANSWERED)).lower())
     heard = words_of_call(agent_side(result.recording, tmp_path), said)
