@@ -1,6 +1,8 @@
 """Peers and helpers as processes of their own."""
 
+import errno
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -15,6 +17,10 @@ from urllib.request import urlopen
 
 _START_TIMEOUT_S: Final = 120.0
 _STOP_TIMEOUT_S: Final = 30.0
+_PORTS: Final = range(21_000, 30_000)
+"""Below those that a kernel gives to who asks for any (Linux: from 32768 on), or somebody's socket
+may be given one of ours before its process has it."""
+_PORT_ATTEMPTS: Final = 100
 
 
 class PeerUnavailable(Exception):
@@ -88,11 +94,23 @@ def child(
 
 
 def free_port(kind: socket.SocketKind = socket.SOCK_STREAM, address: str = "127.0.0.1") -> int:
-    """A port that nobody listens on: TCP or, with `SOCK_DGRAM`, UDP, at an address of ours."""
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind((address, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody has: TCP or, with `SOCK_DGRAM`, UDP, at an address of ours.
+
+    Raises:
+        OSError: none was found, or the address is not ours.
+    """
+    for attempt in range(_PORT_ATTEMPTS):
+        # Not `random`: tests side by side may have seeded it alike.
+        port = secrets.choice(_PORTS)
+        with socket.socket(socket.AF_INET, kind) as probe:
+            try:
+                probe.bind((address, port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or attempt == _PORT_ATTEMPTS - 1:
+                    raise
+            else:
+                return port
+    raise AssertionError("the last attempt returns or raises")
 
 
 def end(process: "subprocess.Popen[str]") -> None:
