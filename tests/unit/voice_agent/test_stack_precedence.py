@@ -16,11 +16,11 @@ from voice_agent.stack.settings import RunSettings
 
 STARTS_ANOTHER = """
 import subprocess, sys
-sys.stdin.readline()
-child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-print(child.pid, flush=True)
-sys.stdin.readline()
-child.kill()
+if sys.stdin.readline():
+    child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    print(child.pid, flush=True)
+    sys.stdin.readline()
+    child.kill()
 """
 WAIT = "import signal; signal.pause()"
 OURS = os.getpriority(os.PRIO_PROCESS, 0)
