@@ -99,18 +99,18 @@ def free_port(kind: socket.SocketKind = socket.SOCK_STREAM, address: str = "127.
     Raises:
         OSError: none was found, or the address is not ours.
     """
-    for attempt in range(_PORT_ATTEMPTS):
+    for _ in range(_PORT_ATTEMPTS):
         # Not `random`: tests side by side may have seeded it alike.
         port = secrets.choice(_PORTS)
         with socket.socket(socket.AF_INET, kind) as probe:
             try:
                 probe.bind((address, port))
             except OSError as error:
-                if error.errno != errno.EADDRINUSE or attempt == _PORT_ATTEMPTS - 1:
+                if error.errno != errno.EADDRINUSE:
                     raise
             else:
                 return port
-    raise AssertionError("the last attempt returns or raises")
+    raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE), address)
 
 
 def end(process: "subprocess.Popen[str]") -> None:
